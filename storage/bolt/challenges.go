@@ -67,6 +67,5 @@ func (s *Store) away(tx *bbolt.Tx) (time.Duration, error) {
 	if len(kept) < 8 {
 		return 0, fmt.Errorf("challenges without a clock record: %w", errDamaged)
 	}
-	lived, _ := s.life.now()
-	return lived - millis(kept), nil
+	return s.life.age() - millis(kept), nil
 }

@@ -26,7 +26,6 @@ func create(path string) error {
 		return err
 	}
 	folder := filepath.Dir(path)
-	sweepUnfinished(path)
 	f, err := os.CreateTemp(folder, filepath.Base(path)+unfinished)
 	if err != nil {
 		return err
@@ -47,7 +46,8 @@ func create(path string) error {
 // unfinished is in the name of a store that is being made.
 const unfinished = ".new-*"
 
-// sweepUnfinished removes what a power cut left while a store was being made.
+// sweepUnfinished removes what a power cut left while a store was being made. It
+// is called by who has the store open, so whoever else is making one is too late.
 func sweepUnfinished(path string) {
 	left, err := filepath.Glob(path + unfinished)
 	if err != nil {
@@ -63,7 +63,7 @@ func fill(path string) error {
 	if err != nil {
 		return err
 	}
-	secret := make([]byte, 32)
+	secret := make([]byte, secretBytes)
 	rand.Read(secret) // never fails
 	err = db.Update(func(tx *bbolt.Tx) error {
 		head, err := tx.CreateBucket(headBucket)
@@ -79,12 +79,17 @@ func fill(path string) error {
 	return errors.Join(err, db.Sync(), db.Close())
 }
 
-// moveNew renames without replacing what another process put there meanwhile.
+// moveNew renames without replacing what another process put there meanwhile;
+// that process may even have removed from.
 func moveNew(from, to string) error {
 	err := unix.Renameat2(unix.AT_FDCWD, from, unix.AT_FDCWD, to, unix.RENAME_NOREPLACE)
 	switch {
 	case errors.Is(err, unix.EEXIST):
 		return nil
+	case errors.Is(err, unix.ENOENT):
+		if _, there := os.Lstat(to); there == nil {
+			return nil
+		}
 	case errors.Is(err, unix.EINVAL), errors.Is(err, unix.ENOSYS): // not every file system can
 		return os.Rename(from, to)
 	}

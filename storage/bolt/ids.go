@@ -1,7 +1,6 @@
 package bolt
 
 import (
-	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/binary"
 
@@ -14,7 +13,9 @@ import (
 // that follows from a tag, and the tag authenticates the sequence; both depend
 // on the store's secret and on the owner. Outside the store it is a random
 // version 4 UUID like any other (RFC 9562 §5.4).
-type namer struct{ secret []byte }
+type namer struct{ secret [secretBytes]byte }
+
+const secretBytes = 32
 
 const tagBits = 1<<62 - 1
 
@@ -43,13 +44,12 @@ func (n namer) tag(o owner, q sequence) uint64 { return n.mac('t', o, uint64(q))
 
 func (n namer) mask(o owner, tag uint64) uint64 { return n.mac('m', o, tag) & uint64(lastSequence) }
 
+// mac is a keyed hash, cut to its first eight bytes. All that is hashed has one
+// length, so the key may simply stand in front.
 func (n namer) mac(use byte, o owner, v uint64) uint64 {
-	h := hmac.New(sha256.New, n.secret)
-	var in [1 + len(o) + 8]byte
-	in[0] = use
-	copy(in[1:], o[:])
-	binary.BigEndian.PutUint64(in[1+len(o):], v)
-	h.Write(in[:])
-	var sum [sha256.Size]byte
-	return binary.BigEndian.Uint64(h.Sum(sum[:0]))
+	var in [secretBytes + 1 + len(o) + 8]byte
+	b := append(in[:0], n.secret[:]...)
+	b = append(append(b, use), o[:]...)
+	sum := sha256.Sum256(binary.BigEndian.AppendUint64(b, v))
+	return binary.BigEndian.Uint64(sum[:])
 }

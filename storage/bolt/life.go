@@ -90,6 +90,17 @@ func (l *life) now() (lived time.Duration, stamp time.Time) {
 	return l.lived, stamp
 }
 
+// age is how long the store has lived. Unlike now it does not ask whether the
+// wall clock can be believed, unless time is waiting to be counted by it.
+func (l *life) age() time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.pending {
+		l.count()
+	}
+	return l.lived + l.clock.Elapsed() - l.at
+}
+
 // keep is what reviveLife needs after a restart.
 func (l *life) keep() []byte {
 	l.mu.Lock()

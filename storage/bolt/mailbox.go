@@ -146,7 +146,7 @@ func (m *Mailbox) List(ctx context.Context, recipient string) iter.Seq2[storage.
 // next finds the owner's first unexpired message after one sequence and not
 // after another.
 func (m *Mailbox) next(tx *bbolt.Tx, o owner, after, until sequence) (msg storage.Message, at sequence, found bool, err error) {
-	lived, _ := m.store.life.now()
+	lived := m.store.life.age()
 	log, c := tx.Bucket(logBucket), tx.Bucket(mailBucket).Cursor()
 	for k, _ := c.Seek(o.entryKey(after + 1)); bytes.HasPrefix(k, o[:]); k, _ = c.Next() {
 		at = sequence(binary.BigEndian.Uint64(k[len(o):]))

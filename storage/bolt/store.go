@@ -6,11 +6,11 @@
 package bolt
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"runtime/debug"
 	"sync"
 	"time"
@@ -29,6 +29,8 @@ type Options struct {
 	DiskFloor int64
 	// Log hears of what the disk does; nil is silence.
 	Log *slog.Logger
+
+	openFile func(string, int, os.FileMode) (*os.File, error) // for tests of failing writes
 }
 
 // Store is an open file.
@@ -79,7 +81,9 @@ func open(path string, o Options) (_ *Store, err error) {
 		return nil, err
 	}
 	defer guard(&err)
-	db, err := bbolt.Open(path, 0o600, boltOptions())
+	bo := boltOptions()
+	bo.OpenFile = o.openFile
+	db, err := bbolt.Open(path, 0o600, bo)
 	if err != nil {
 		return nil, sayInUse(err)
 	}
@@ -91,6 +95,7 @@ func open(path string, o Options) (_ *Store, err error) {
 }
 
 func (s *Store) start(path string) error {
+	sweepUnfinished(path)
 	s.db.AllocSize = 0 // room grows the file
 	if err := s.revive(); err != nil {
 		return err
@@ -102,7 +107,7 @@ func (s *Store) start(path string) error {
 	if err := r.look(s.db); err != nil {
 		return errors.Join(err, r.file.Close())
 	}
-	if err := r.grow(minGrowth); err != nil {
+	if err := errors.Join(r.fillHoles(), r.grow(minGrowth)); err != nil {
 		s.opts.Log.Warn("the disk has no room for new mail", "err", err)
 	}
 	s.writer = &writer{
@@ -120,7 +125,9 @@ func (s *Store) revive() error {
 	var known, waiting bool
 	err := s.db.View(func(tx *bbolt.Tx) (err error) {
 		head := tx.Bucket(headBucket)
-		s.names = namer{bytes.Clone(head.Get(secretKey))}
+		if n := copy(s.names.secret[:], head.Get(secretKey)); n != secretBytes {
+			return fmt.Errorf("a secret of %d bytes: %w", n, errDamaged)
+		}
 		waiting = tx.Bucket(challengeBucket) != nil
 		s.life, known, err = reviveLife(s.opts.Clock, head.Get(clockKey))
 		return err
