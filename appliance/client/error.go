@@ -1,0 +1,40 @@
+package client
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// Error is a relay's answer that is not a 200.
+type Error struct {
+	Status     int
+	Message    string        // the relay's own sentence; "" if it gave none
+	RetryAfter time.Duration // when to try again; 0 if it did not say
+}
+
+// Error quotes the relay's sentence, since it is a stranger's text.
+func (e *Error) Error() string {
+	if e.Message == "" {
+		return fmt.Sprintf("the relay answered %d", e.Status)
+	}
+	return fmt.Sprintf("the relay answered %d: %q", e.Status, e.Message)
+}
+
+// refusal reads what a relay says with a status that is not 200: {"error": "…"},
+// or, of /health, {"ready": false, "reason": "…"}.
+func refusal(res *http.Response) *Error {
+	e := &Error{Status: res.StatusCode}
+	if seconds, err := strconv.ParseUint(res.Header.Get("Retry-After"), 10, 31); err == nil {
+		e.RetryAfter = time.Duration(seconds) * time.Second
+	}
+	var said struct{ Error, Reason string }
+	// Whatever stands between may answer anything; then the status must do.
+	if b, err := io.ReadAll(io.LimitReader(res.Body, maxError)); err == nil && json.Unmarshal(b, &said) == nil {
+		e.Message = said.Error + said.Reason
+	}
+	return e
+}

@@ -1,0 +1,113 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/holdmail/holdmail/appliance/identity"
+)
+
+// Proof shows a relay who calls: a DID, a challenge of the relay's, and the
+// DID's signature over it (relay spec §3). It is good for one call.
+type Proof struct {
+	DID       string `json:"did"`
+	Challenge string `json:"challenge"`
+	Signature string `json:"signature"`
+}
+
+// Message is one envelope that waited.
+type Message struct {
+	ID       string    `json:"id"`
+	Envelope string    `json:"message"` // byte for byte as it was deposited
+	Received time.Time `json:"received"`
+}
+
+// Health returns nil if the relay says that it is ready.
+func (c *Client) Health(ctx context.Context) error {
+	var answer struct {
+		Ready bool `json:"ready"`
+	}
+	if err := c.get(ctx, "/health", &answer); err != nil {
+		return err
+	}
+	if !answer.Ready {
+		return errors.New("the relay is not ready")
+	}
+	return nil
+}
+
+// Deposit files an encrypted envelope and returns an id per recipient's mailbox.
+func (c *Client) Deposit(ctx context.Context, envelope []byte) (ids []string, err error) {
+	var answer struct {
+		IDs []string `json:"ids"`
+	}
+	err = c.call(ctx, http.MethodPost, "/api/v1/messages", "application/didcomm-encrypted+json", envelope, &answer)
+	return answer.IDs, err
+}
+
+// Challenge asks for a challenge, good for one proof within five minutes.
+func (c *Client) Challenge(ctx context.Context) (string, error) {
+	var answer struct {
+		Challenge string `json:"challenge"`
+	}
+	if err := c.get(ctx, "/api/v1/challenge", &answer); err != nil {
+		return "", err
+	}
+	if answer.Challenge == "" {
+		return "", errors.New("the relay gave no challenge")
+	}
+	return answer.Challenge, nil
+}
+
+// Prove asks for a challenge and signs it.
+func (c *Client) Prove(ctx context.Context, who *identity.Identity) (Proof, error) {
+	challenge, err := c.Challenge(ctx)
+	if err != nil {
+		return Proof{}, err
+	}
+	return Proof{DID: string(who.DID()), Challenge: challenge, Signature: who.Sign(challenge)}, nil
+}
+
+// Fetch returns all mail that waits for who, oldest first, and leaves it there.
+func (c *Client) Fetch(ctx context.Context, who *identity.Identity) ([]Message, error) {
+	p, err := c.Prove(ctx, who)
+	if err != nil {
+		return nil, err
+	}
+	return c.FetchWith(ctx, p)
+}
+
+// FetchWith is Fetch with a proof of the caller's making.
+func (c *Client) FetchWith(ctx context.Context, p Proof) ([]Message, error) {
+	var answer struct {
+		Messages []Message `json:"messages"`
+	}
+	err := c.post(ctx, "/api/v1/messages/fetch", p, &answer)
+	return answer.Messages, err
+}
+
+// Remove acknowledges ids, and returns how many were really removed.
+func (c *Client) Remove(ctx context.Context, who *identity.Identity, ids []string) (removed int, err error) {
+	p, err := c.Prove(ctx, who)
+	if err != nil {
+		return 0, err
+	}
+	return c.RemoveWith(ctx, p, ids)
+}
+
+// RemoveWith is Remove with a proof of the caller's making.
+func (c *Client) RemoveWith(ctx context.Context, p Proof, ids []string) (removed int, err error) {
+	if ids == nil {
+		ids = []string{} // an array on the wire, never null
+	}
+	var answer struct {
+		Removed int `json:"removed"`
+	}
+	err = c.post(ctx, "/api/v1/messages/remove", struct {
+		Proof
+		IDs []string `json:"ids"`
+	}{p, ids}, &answer)
+	return answer.Removed, err
+}
