@@ -1,0 +1,42 @@
+// Package door is the HTTP dialect that all doors speak: handlers that return
+// errors, errors that carry a status, bodies that are bounded.
+//
+// It knows no noun: what a request means is the business of the doors below it.
+package door
+
+import (
+	"fmt"
+	"net/http"
+	"time"
+)
+
+// Handler answers a request, or returns an error for the door to answer.
+type Handler func(w http.ResponseWriter, r *http.Request) error
+
+// Route is one call of a door. Path has no trailing slash and no base path.
+type Route struct {
+	Method  string
+	Path    string
+	Handler Handler
+}
+
+// Error is an answer that is not a 2xx: {"error": Message} under Status.
+type Error struct {
+	Status     int
+	Message    string        // one plain sentence for the caller; no DID, no content
+	RetryAfter time.Duration // sent as Retry-After, rounded up to seconds, when above zero
+	Close      bool          // ends the connection, leaving the body unread
+	Body       any           // sent as JSON in the place of {"error": Message}, when not nil
+	Cause      error         // for the log only
+}
+
+// Error says what the caller is told, and why.
+func (e *Error) Error() string {
+	if e.Cause == nil {
+		return e.Message
+	}
+	return fmt.Sprintf("%s: %v", e.Message, e.Cause)
+}
+
+// Unwrap gives the cause.
+func (e *Error) Unwrap() error { return e.Cause }
