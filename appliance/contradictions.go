@@ -1,0 +1,52 @@
+package appliance
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/holdmail/holdmail/storage"
+)
+
+// contradictions names the settings that are good alone and not together. Those
+// in bad were refused already, and are not compared. maxMap is the most
+// a process of this build can map of a file, in bytes.
+func contradictions(c Config, bad map[string]bool, maxMap int64) (errs []error) {
+	atMost := func(small string, n int64, large string, limit int64) {
+		if n > limit && !bad[small] && !bad[large] {
+			errs = append(errs, fmt.Errorf("%s is %d and %s is %d: want the first no larger than the second",
+				named(small), n, named(large), limit))
+		}
+	}
+	atMost("ARCHON_DIDCOMM_UPLOAD_LIMIT", c.UploadLimit, "ARCHON_DIDCOMM_MAX_RECIPIENT_BYTES", c.Caps.RecipientBytes)
+	atMost("ARCHON_DIDCOMM_MAX_RECIPIENT_BYTES", c.Caps.RecipientBytes, "ARCHON_DIDCOMM_MAX_TOTAL_BYTES", c.Caps.TotalBytes)
+	atMost("HOLDMAIL_MAX_RECIPIENT_MESSAGES", c.Caps.RecipientMessages, "HOLDMAIL_MAX_MESSAGES", c.Caps.TotalMessages)
+
+	if c.Engine != "bolt" {
+		return errs
+	}
+	if c.Data == "" && !bad["HOLDMAIL_DATA"] {
+		errs = append(errs, errors.New(named("HOLDMAIL_DATA")+" is unset, and so are STATE_DIRECTORY, XDG_STATE_HOME and HOME: want a folder"))
+	}
+	if file := maxFile(c.Caps); file > maxMap && !bad["ARCHON_DIDCOMM_MAX_TOTAL_BYTES"] && !bad["HOLDMAIL_MAX_MESSAGES"] {
+		errs = append(errs, fmt.Errorf("%s is %d and %s is %d, for which the file may grow to %d bytes: want what fits into %d, the most this 32-bit build can map",
+			named("ARCHON_DIDCOMM_MAX_TOTAL_BYTES"), c.Caps.TotalBytes, named("HOLDMAIL_MAX_MESSAGES"), c.Caps.TotalMessages, file, maxMap))
+	}
+	return errs
+}
+
+// maxFile bounds the size of a bbolt file whose mail stays within caps, in bytes:
+// bodies, half a kilobyte of record each, and as much again and a fifth for
+// pages that are free or half full.
+func maxFile(caps storage.Caps) int64 {
+	return (caps.TotalBytes + 512*caps.TotalMessages) * 11 / 5
+}
+
+// named gives a setting's both spellings.
+func named(env string) string {
+	for _, s := range settings() {
+		if s.env == env {
+			return s.String()
+		}
+	}
+	panic("appliance: no setting " + env)
+}

@@ -1,0 +1,19 @@
+// Command holdmail holds mail for people who are not online: a DIDComm
+// store-and-forward relay.
+//
+// Each sub-command is one file here and says what to do; the work is done in
+// appliance. It exits 0 when all went well, else 1 with the reason on stderr.
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	os.Exit(run(ctx, os.Args[1:]))
+}
