@@ -1,0 +1,59 @@
+package e2e
+
+import (
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/holdmail/holdmail/storage"
+	"github.com/holdmail/holdmail/storage/bolt"
+	"github.com/holdmail/holdmail/storage/clock"
+	"go.etcd.io/bbolt"
+)
+
+// checkFile reads the file of a relay that is not running: bbolt finds no fault
+// in it, and a full recount equals the totals kept in it and the ledger.
+func checkFile(t testing.TB, r *relay, l *ledger) {
+	t.Helper()
+	checkPages(t, r)
+	store, err := bolt.Open(filepath.Join(r.Dir, "holdmail.db"), bolt.Options{Options: storage.Options{
+		Caps:         storage.Caps{RecipientBytes: 16 << 20, TotalBytes: 256 << 20, RecipientMessages: 10_000, TotalMessages: 500_000, Challenges: 10_000},
+		MessageTTL:   7 * 24 * time.Hour,
+		ChallengeTTL: 5 * time.Minute,
+		Clock:        clock.System{},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	said, err := store.Totals(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	counted, err := store.Recount(t.Context())
+	if err != nil || counted != said {
+		t.Errorf("the file says %+v, a recount says %+v, %v", said, counted, err)
+	}
+	if want := l.totals(); said != want {
+		t.Errorf("the file says %+v, its clients %+v", said, want)
+	}
+}
+
+// checkPages runs bbolt's own check over the file of a relay that is not running.
+func checkPages(t testing.TB, r *relay) {
+	t.Helper()
+	db, err := bbolt.Open(filepath.Join(r.Dir, "holdmail.db"), 0, &bbolt.Options{ReadOnly: true, Timeout: time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	err = db.View(func(tx *bbolt.Tx) error {
+		for fault := range tx.Check() {
+			t.Error(fault)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
