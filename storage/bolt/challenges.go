@@ -13,6 +13,7 @@ import (
 // marks the file as closed in order for as long as nothing else is committed.
 func (s *Store) saveChallenges(tx *bbolt.Tx, left []challenge.Left) error {
 	head := tx.Bucket(headBucket)
+	s.life.now()
 	if err := head.Put(clockKey, s.life.keep()); err != nil {
 		return err
 	}

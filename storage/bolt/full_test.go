@@ -150,7 +150,7 @@ func TestDiskFloor(t *testing.T) {
 	if err := unix.Statfs(disk, &st); err != nil {
 		t.Fatal(err)
 	}
-	if left := int64(st.Bavail) * st.Bsize; left < o.DiskFloor || left > o.DiskFloor+2*minGrowth {
+	if left := int64(st.Bavail) * int64(st.Bsize); left < o.DiskFloor || left > o.DiskFloor+2*minGrowth {
 		t.Errorf("deposits left %d bytes of the disk free; the floor is %d", left, o.DiskFloor)
 	}
 }

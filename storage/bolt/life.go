@@ -101,11 +101,10 @@ func (l *life) age() time.Duration {
 	return l.lived + l.clock.Elapsed() - l.at
 }
 
-// keep is what reviveLife needs after a restart.
+// keep is what reviveLife needs after a restart, as of the last call of now.
 func (l *life) keep() []byte {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.count()
 	var wall int64
 	if !l.anchor.wall.IsZero() {
 		wall = l.anchor.wall.UnixMilli()

@@ -246,7 +246,7 @@ func TestMemberFailsAlone(t *testing.T) {
 	errMine := errors.New("mine alone")
 	tasks := make([]*task, 5)
 	for i := range tasks {
-		tasks[i] = &task{ctx: t.Context(), done: make(chan error, 1), work: func(x *txn) error {
+		tasks[i] = &task{ctx: t.Context(), turn: make(chan turn, 1), work: func(x *txn) error {
 			if _, err := x.file([]owner{ownerOf("ann")}, fmt.Append(nil, "message ", i)); err != nil {
 				return err
 			}
@@ -258,7 +258,7 @@ func TestMemberFailsAlone(t *testing.T) {
 	}
 	s.writer.settle(slices.Clone(tasks), 0)
 	for i, task := range tasks {
-		if err := <-task.done; (err == nil) != (i != 2) || err != nil && err != errMine {
+		if err := (<-task.turn).err; (err == nil) != (i != 2) || err != nil && err != errMine {
 			t.Errorf("task %d: %v", i, err)
 		}
 	}

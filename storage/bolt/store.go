@@ -110,12 +110,8 @@ func (s *Store) start(path string) error {
 	if err := errors.Join(r.fillHoles(), r.grow(minGrowth)); err != nil {
 		s.opts.Log.Warn("the disk has no room for new mail", "err", err)
 	}
-	s.writer = &writer{
-		store: s, room: r, log: s.opts.Log,
-		tasks: make(chan *task), stop: make(chan struct{}), stopped: make(chan struct{}),
-	}
+	s.writer = newWriter(s, r)
 	s.closeOnce = sync.OnceValue(s.close)
-	go s.writer.run() // close ends it and waits for it
 	return nil
 }
 
@@ -152,8 +148,7 @@ func (s *Store) Challenges() *challenge.Table { return s.challenges }
 func (s *Store) Close() error { return s.closeOnce() }
 
 func (s *Store) close() (err error) {
-	close(s.writer.stop)
-	<-s.writer.stopped
+	s.writer.close()
 	defer guard(&err)
 	left := s.challenges.Close()
 	if s.writer.broken.Load() == nil {
@@ -183,10 +178,8 @@ func (s *Store) settleDown(left []challenge.Left) error {
 func (s *Store) view(fn func(*bbolt.Tx) error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer guard(&err)
-	select {
-	case <-s.writer.stop:
+	if s.writer.isClosed() {
 		return storage.ErrClosed
-	default:
 	}
 	if err = s.db.View(fn); errors.Is(err, berrors.ErrDatabaseNotOpen) {
 		return storage.ErrClosed

@@ -7,7 +7,9 @@ import (
 	"log/slog"
 	"runtime"
 	"runtime/debug"
+	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/holdmail/holdmail/storage"
 	"go.etcd.io/bbolt"
@@ -21,85 +23,147 @@ const (
 	batchBytes = 4 << 20
 )
 
+// patience is how long a leader waits at most for the members of the last batch
+// to come back: an eighth of what that batch took, and no more than this.
+const patience = 200 * time.Microsecond
+
 // task is one caller's part of a commit.
 type task struct {
 	work  func(*txn) error
 	bytes int   // of the bodies it brings
 	pages int64 // it may take at most; none for one that frees pages
 	ctx   context.Context
-	done  chan error
+	turn  chan turn
+}
+
+// turn is what a waiting task hears: its outcome, or that it is to lead.
+type turn struct {
+	lead bool
+	err  error
 }
 
 // frees reports whether the task may use the room that deposits leave alone.
 func (t *task) frees() bool { return t.pages == 0 }
 
-// writer owns every write to the file. One goroutine gathers what arrives while
-// a commit is being synced and puts it into the next: alone a task is committed at
-// once, and a crowd shares its two syncs. No caller is told before the sync
-// returned.
+func (t *task) answer(err error) { t.turn <- turn{err: err} }
+
+// writer owns every write to the file: one commit at a time. The caller who finds
+// nobody committing leads: it commits what waits together with its own task, and
+// then hands over to the first who came meanwhile. So alone a task is committed at
+// once, by its own goroutine, and a crowd shares the two syncs of a commit. No
+// caller is told before the sync returned.
 type writer struct {
 	store *Store
 	room  *room
 	log   *slog.Logger
 
-	tasks   chan *task // unbuffered: what was sent was taken
-	stop    chan struct{}
-	stopped chan struct{}
-	broken  atomic.Pointer[error] // set once, by a failed commit of unknown outcome
+	mu      sync.Mutex // guards the next four
+	idle    *sync.Cond // signalled when nobody leads any more
+	waiting []*task
+	leading bool
+	closed  bool
 
-	commits, members atomic.Int64 // for benchmarks: members/commits is the mean batch
+	// For the leader alone: how many the last batch had, and what it took.
+	last     int
+	lastTook time.Duration
+
+	broken           atomic.Pointer[error] // set once, by a failed commit of unknown outcome
+	commits, members atomic.Int64          // members/commits is the mean batch
 }
 
-// do has t committed, alone or with others, and returns what came of it. Once it
-// took a task it waits for the disk, whatever ctx does: an outcome must not be
-// guessed at.
+func newWriter(s *Store, r *room) *writer {
+	w := &writer{store: s, room: r, log: s.opts.Log}
+	w.idle = sync.NewCond(&w.mu)
+	return w
+}
+
+// do has t committed, alone or with others, and returns what came of it. It waits
+// for the disk, whatever ctx does: an outcome must not be guessed at. A task whose
+// ctx has ended before its commit begins is not committed.
 func (w *writer) do(ctx context.Context, t *task) error {
-	t.ctx, t.done = ctx, make(chan error, 1)
-	select {
-	case w.tasks <- t:
-		return <-t.done
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-w.stop:
+	t.ctx, t.turn = ctx, make(chan turn, 1)
+	w.mu.Lock()
+	switch {
+	case w.closed:
+		w.mu.Unlock()
 		return storage.ErrClosed
+	case w.leading:
+		w.waiting = append(w.waiting, t)
+		w.mu.Unlock()
+		if now := <-t.turn; !now.lead {
+			return now.err
+		}
+	default:
+		w.leading = true
+		w.mu.Unlock()
 	}
+	w.lead(t)
+	return (<-t.turn).err
 }
 
-// run commits batches until stop is closed.
-func (w *writer) run() {
-	defer close(w.stopped)
-	debug.SetPanicOnFault(true) // see guard
-	last := 1
+// lead commits a batch with t in it and hands over.
+func (w *writer) lead(t *task) {
+	defer w.handOver()
+	batch := w.gather(t)
+	start := time.Now()
+	w.commit(batch)
+	w.last, w.lastTook = len(batch), time.Since(start)
+}
+
+func (w *writer) handOver() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.waiting) == 0 {
+		w.leading = false
+		w.idle.Broadcast()
+		return
+	}
+	next := w.waiting[0]
+	w.waiting = w.waiting[1:]
+	next.turn <- turn{lead: true}
+}
+
+// gather adds to first what waits. Those of the last batch have just been told,
+// and many come straight back: they are given a moment.
+func (w *writer) gather(first *task) []*task {
+	batch, bytes := append(make([]*task, 0, w.last+1), first), first.bytes
+	start := time.Now()
 	for {
-		select {
-		case t := <-w.tasks:
-			batch := w.gather(t, last)
-			last = len(batch)
-			w.commit(batch)
-		case <-w.stop:
-			return
+		batch, bytes = w.take(batch, bytes)
+		if len(batch) >= w.last || len(batch) == batchTasks || bytes >= batchBytes ||
+			time.Since(start) >= min(w.lastTook/8, patience) {
+			return batch
 		}
-	}
-}
-
-// gather adds to first what waits already. Those who were in the last batch have
-// just been told, and many come straight back: while they keep coming, let them.
-func (w *writer) gather(first *task, last int) []*task {
-	batch, bytes := append(make([]*task, 0, last+1), first), first.bytes
-	for idle := 0; idle < 3 && len(batch) < batchTasks && bytes < batchBytes; {
-		select {
-		case t := <-w.tasks:
-			batch, bytes, idle = append(batch, t), bytes+t.bytes, 0
-			continue
-		default:
-		}
-		if len(batch) >= last {
-			break
-		}
-		idle++
 		runtime.Gosched()
 	}
-	return batch
+}
+
+// take moves what waits to batch, as far as a batch may go.
+func (w *writer) take(batch []*task, bytes int) ([]*task, int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for len(w.waiting) > 0 && len(batch) < batchTasks && bytes < batchBytes {
+		batch, bytes = append(batch, w.waiting[0]), bytes+w.waiting[0].bytes
+		w.waiting = w.waiting[1:]
+	}
+	return batch, bytes
+}
+
+// close ends the writing: what is under way or waits is committed, later tasks
+// are refused.
+func (w *writer) close() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.closed = true
+	for w.leading {
+		w.idle.Wait()
+	}
+}
+
+func (w *writer) isClosed() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.closed
 }
 
 // commit settles every task of the batch.
@@ -122,9 +186,9 @@ func (w *writer) living(batch []*task) []*task {
 	for _, t := range batch {
 		switch broken := w.broken.Load(); {
 		case broken != nil:
-			t.done <- *broken
+			t.answer(*broken)
 		case t.ctx.Err() != nil:
-			t.done <- t.ctx.Err()
+			t.answer(t.ctx.Err())
 		default:
 			living = append(living, t)
 		}
@@ -159,7 +223,7 @@ func (w *writer) commitTight(batch []*task) {
 	for _, t := range deposits {
 		limit, err := w.roomFor(t)
 		if err != nil {
-			t.done <- err
+			t.answer(err)
 			continue
 		}
 		w.settle([]*task{t}, limit)
@@ -174,11 +238,11 @@ func (w *writer) roomFor(t *task) (limit int64, err error) {
 			return limit, nil
 		}
 		copies := 0
-		shed := &task{ctx: context.Background(), done: make(chan error, 1), work: func(t *txn) (err error) {
+		shed := &task{ctx: context.Background(), turn: make(chan turn, 1), work: func(t *txn) (err error) {
 			copies, err = t.shedExpired(t.oldest())
 			return err
 		}}
-		if w.settle([]*task{shed}, w.room.size.Load()); <-shed.done != nil || copies == 0 {
+		if w.settle([]*task{shed}, w.room.size.Load()); (<-shed.turn).err != nil || copies == 0 {
 			return 0, err
 		}
 	}
@@ -204,11 +268,11 @@ func (w *writer) settle(batch []*task, limit int64) {
 			w.commits.Add(1)
 			w.members.Add(int64(len(batch)))
 			for i, t := range batch {
-				t.done <- results[i]
+				t.answer(results[i])
 			}
 			return
 		case culprit >= 0:
-			batch[culprit].done <- err
+			batch[culprit].answer(err)
 			batch = append(batch[:culprit], batch[culprit+1:]...)
 		case errors.Is(err, berrors.ErrMaxSizeReached) && !grown && w.room.grow(maxGrowth) == nil:
 			// It took more pages than foreseen, as shedding much expired mail does.
@@ -227,7 +291,7 @@ func (w *writer) settle(batch []*task, limit int64) {
 // fail gives each task of a batch the same error.
 func (w *writer) fail(batch []*task, err error) {
 	for _, t := range batch {
-		t.done <- err
+		t.answer(err)
 	}
 }
 
@@ -236,6 +300,7 @@ func (w *writer) fail(batch []*task, err error) {
 // committed; nor is it after an error without a culprit.
 func (w *writer) try(batch []*task, limit int64, results []error) (culprit int, err error) {
 	culprit = -1
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer guard(&err)
 	db := w.store.db
 	db.MaxSize = int(limit)
@@ -298,10 +363,8 @@ func (w *writer) note(err error) {
 
 // ready returns nil if a deposit could be kept now.
 func (w *writer) ready() error {
-	select {
-	case <-w.stop:
+	if w.isClosed() {
 		return storage.ErrClosed
-	default:
 	}
 	if broken := w.broken.Load(); broken != nil {
 		return *broken

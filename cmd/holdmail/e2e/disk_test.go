@@ -91,7 +91,7 @@ func TestDiskFloor(t *testing.T) {
 	if err := syscall.Statfs(mount, &disk); err != nil {
 		t.Fatal(err)
 	}
-	if free := int64(disk.Bavail) * disk.Bsize; free < 32<<20 {
+	if free := int64(disk.Bavail) * int64(disk.Bsize); free < 32<<20 {
 		t.Errorf("deposits left %d bytes free, want at least 32 MiB", free)
 	}
 	c.acknowledge(t, 10)
