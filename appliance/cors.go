@@ -21,9 +21,10 @@ func allowOrigins(next http.Handler) http.Handler {
 	})
 	withRules := rules.Handler(next)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		// The library says nothing to a request without an Origin; a cache may
-		// keep that answer and give it to a page.
+		// The library says nothing to a request without an Origin, which a cache
+		// may keep and give to a page, nor to a method that it does not allow.
 		w.Header().Set("Access-Control-Allow-Origin", "*")
+		w.Header().Set("Access-Control-Expose-Headers", "Retry-After")
 		withRules.ServeHTTP(w, r)
 	})
 }

@@ -23,8 +23,9 @@ import (
 	"time"
 )
 
-// binary is the path of the holdmail that TestMain built.
-var binary string
+// binary is the holdmail that TestMain built, as it ships. Where the tests run
+// with the race detector, watched is one that has it too.
+var binary, watched string
 
 func TestMain(m *testing.M) {
 	os.Exit(buildAndRun(m))
@@ -38,10 +39,14 @@ func buildAndRun(m *testing.M) int {
 	}
 	defer os.RemoveAll(dir)
 	binary = filepath.Join(dir, "holdmail")
-	build := exec.Command("go", "build", "-o", binary, "github.com/holdmail/holdmail/cmd/holdmail")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "building holdmail: %v\n%s", err, out)
+	watched = binary
+	err = build(binary, "CGO_ENABLED=0")
+	if err == nil && raced {
+		watched = filepath.Join(dir, "holdmail-watched")
+		err = build(watched, "CGO_ENABLED=1", "GOFLAGS=-race "+os.Getenv("GOFLAGS"))
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	// Most of these tests wait, for disks and slow readers, more than they work.
@@ -50,6 +55,16 @@ func buildAndRun(m *testing.M) int {
 		return 1
 	}
 	return m.Run()
+}
+
+// build builds holdmail at path, with settings of the environment.
+func build(path string, settings ...string) error {
+	cmd := exec.Command("go", "build", "-o", path, "github.com/holdmail/holdmail/cmd/holdmail")
+	cmd.Env = append(os.Environ(), settings...)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("building holdmail: %w\n%s", err, out)
+	}
+	return nil
 }
 
 // watchSource reads every folder of the program, so that `go test` takes no old
@@ -73,6 +88,7 @@ type relay struct {
 	Dir string   // the data folder; the file is holdmail.db in it
 	URL string   // http://127.0.0.1:port, without a slash at the end
 	Env []string // NAME=value, read at each start; the later one of two wins
+	Run []string // the command: watched by default; a test of memory wants what ships
 
 	client *http.Client
 	cmd    *exec.Cmd     // the last process started
@@ -89,6 +105,7 @@ func newRelay(t testing.TB, env ...string) *relay {
 	r := &relay{
 		Dir:    t.TempDir(),
 		URL:    "http://127.0.0.1:" + port,
+		Run:    []string{watched},
 		client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64, DisableCompression: true}},
 	}
 	r.Env = append([]string{
@@ -142,17 +159,23 @@ func (r *relay) launch(t testing.TB) {
 func (r *relay) spawn(t testing.TB) {
 	t.Helper()
 	r.log = &output{}
-	r.cmd = exec.Command(binary, "serve")
+	r.cmd = exec.Command(r.Run[0], append(slices.Clone(r.Run[1:]), "serve")...)
 	r.cmd.Env = append([]string{"HOLDMAIL_DATA=" + r.Dir}, r.Env...)
 	r.cmd.Stdout, r.cmd.Stderr = r.log, r.log
 	r.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if err := r.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	cmd, exited := r.cmd, make(chan struct{})
+	cmd, log, exited := r.cmd, r.log, make(chan struct{})
 	go func() { cmd.Wait(); close(exited) }()
 	r.exited = exited
-	t.Cleanup(func() { cmd.Process.Kill(); <-exited })
+	t.Cleanup(func() {
+		cmd.Process.Kill()
+		<-exited
+		if strings.Contains(log.String(), "DATA RACE") {
+			t.Errorf("holdmail has a data race:\n%s", log)
+		}
+	})
 }
 
 // await polls /health until it answers status (0 is any), and fails the test

@@ -33,7 +33,9 @@ func TestSlowReaders(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			const readers, allowed = 50, 64 << 20
-			r, owner := startRelay(t), newWallet(t)
+			r, owner := newRelay(t), newWallet(t)
+			r.Run = []string{binary}
+			r.start(t)
 			for n := range tt.messages {
 				mustFile(t, r, envelope(tt.size, fmt.Sprint(n), owner))
 			}
