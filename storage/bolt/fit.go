@@ -19,15 +19,8 @@ func (t *txn) fit(owners []owner, size int64) error {
 	if size > t.caps.RecipientBytes || size > t.caps.TotalBytes/n || n > t.caps.TotalMessages {
 		return fmt.Errorf("an envelope over a cap by itself: %w", storage.ErrFull)
 	}
-	for shed := 0; shed < sweepCopies; {
-		copies, err := t.shedExpired(t.oldest())
-		if err != nil {
-			return err
-		}
-		if copies == 0 {
-			break
-		}
-		shed += copies
+	if _, err := t.sweep(sweepCopies); err != nil {
+		return err
 	}
 	for _, o := range owners {
 		if err := t.fitBox(o, size); err != nil {
@@ -42,6 +35,19 @@ func (t *txn) fit(owners []owner, size int64) error {
 		}
 	}
 	return nil
+}
+
+// sweep sheds the oldest envelopes that have expired, until at least so many
+// copies are gone, and returns how many went.
+func (t *txn) sweep(enough int) (shed int, err error) {
+	for shed < enough {
+		copies, err := t.shedExpired(t.oldest())
+		if copies == 0 || err != nil {
+			return shed, err
+		}
+		shed += copies
+	}
+	return shed, nil
 }
 
 func (t *txn) fitBox(o owner, size int64) error {

@@ -237,12 +237,12 @@ func (w *writer) roomFor(t *task) (limit int64, err error) {
 		if limit, err = w.limit([]*task{t}); err == nil {
 			return limit, nil
 		}
-		copies := 0
-		shed := &task{ctx: context.Background(), turn: make(chan turn, 1), work: func(t *txn) (err error) {
-			copies, err = t.shedExpired(t.oldest())
+		shed := 0
+		sweep := &task{ctx: context.Background(), turn: make(chan turn, 1), work: func(t *txn) (err error) {
+			shed, err = t.sweep(ackIDs)
 			return err
 		}}
-		if w.settle([]*task{shed}, w.room.size.Load()); (<-shed.turn).err != nil || copies == 0 {
+		if w.settle([]*task{sweep}, w.room.size.Load()); (<-sweep.turn).err != nil || shed == 0 {
 			return 0, err
 		}
 	}

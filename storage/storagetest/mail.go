@@ -33,6 +33,7 @@ func Run(t *testing.T, open Open) {
 		{"no step of the clock expires anything", testSteps},
 		{"concurrent deposits and removals add up", testConcurrency},
 		{"any sequence of calls does as a list on paper", testModel},
+		{"who tries again after a fault loses nothing", testFaults},
 		{"a caller who left is not served", testCancelled},
 		{"a closed engine says so", testClosed},
 		{"challenges live once", testChallenges},
