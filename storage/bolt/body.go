@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
-	"sync"
 
 	"github.com/holdmail/holdmail/storage"
 	"go.etcd.io/bbolt"
@@ -21,7 +20,7 @@ const (
 	pieceBytes = 8*4096 - 8 - 16 - 2
 )
 
-var sharersKey = []byte("sharers") // sorts behind the pieces; the owners, end to end
+var sharersKey = []byte("sharers") // longer than a piece's key; the owners, end to end
 
 func pieceKey(n int) []byte { return binary.BigEndian.AppendUint16(nil, uint16(n)) }
 
@@ -68,13 +67,11 @@ type apartBody struct {
 	size  int64
 }
 
-var pieces = sync.Pool{New: func() any { return new([pieceBytes]byte) }}
-
 // WriteTo writes the body to w. It returns storage.ErrGone, having written only
 // a part, if the message is removed meanwhile.
 func (a apartBody) WriteTo(w io.Writer) (written int64, err error) {
-	buf := pieces.Get().(*[pieceBytes]byte)
-	defer pieces.Put(buf)
+	buf := a.store.buffers.Get().(*[pieceBytes]byte)
+	defer a.store.buffers.Put(buf)
 	for n := 0; written < a.size; n++ {
 		piece, err := a.read(n, buf)
 		if err != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
@@ -169,4 +170,73 @@ func TestNoHoles(t *testing.T) {
 	if st.Blocks*512 < st.Size {
 		t.Errorf("the file has %d bytes, of which %d are allocated", st.Size, st.Blocks*512)
 	}
+}
+
+// A file grows for what is kept and for nothing else.
+func TestFileSize(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "holdmail.db")
+	o := smallOptions()
+	o.Caps.TotalMessages = 100
+	size := func() int64 {
+		st, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return st.Size()
+	}
+	for range 10 { // restarts
+		s := mustOpen(t, path, o)
+		s.mustAdd(t, []byte("one"), "ann")
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before := size()
+	if before > 4<<20 {
+		t.Errorf("ten restarts with one message each left a file of %d bytes", before)
+	}
+	s := mustOpen(t, path, o)
+	many := make([]string, 1000)
+	for i := range many {
+		many[i] = fmt.Sprint("stranger ", i)
+	}
+	var g sync.WaitGroup
+	for range 64 { // refused for the caps, all at once
+		g.Go(func() {
+			if _, err := s.Mailbox().Add(t.Context(), storage.Envelope{Recipients: many, Body: make([]byte, 40_000)}); !errors.Is(err, storage.ErrFull) {
+				t.Errorf("an envelope over the cap: %v; want %v", err, storage.ErrFull)
+			}
+		})
+	}
+	g.Wait()
+	if after := size(); after != before {
+		t.Errorf("refused deposits grew the file from %d to %d bytes", before, after)
+	}
+}
+
+// On a full disk no deposit holds up the others for long, whatever has expired.
+func TestFullDiskIsBrief(t *testing.T) {
+	disk := smallDisk(t, 24<<20)
+	o := smallOptions()
+	c := clock.NewFake(time.Now())
+	o.Clock = c
+	s := mustOpen(t, filepath.Join(disk, "holdmail.db"), o)
+	s.hold(t, 8000, 300, 50)
+	c.Advance(time.Hour)
+	fillDisk(t, disk)
+	before := s.writer.commits.Load()
+	many := make([]string, 1000)
+	for i := range many {
+		many[i] = fmt.Sprint("stranger ", i)
+	}
+	_, err := s.Mailbox().Add(t.Context(), storage.Envelope{Recipients: many, Body: make([]byte, 4<<20)})
+	if commits := s.writer.commits.Load() - before; commits > tightRounds+2 {
+		t.Errorf("one deposit took %d commits (%v)", commits, err)
+	}
+	for range 20 { // who tries again gets in, since every try sheds more
+		if _, err = s.Mailbox().Add(t.Context(), storage.Envelope{Recipients: []string{"ann"}, Body: make([]byte, 50_000)}); err == nil {
+			return
+		}
+	}
+	t.Errorf("no deposit got in where 8000 messages had expired: %v", err)
 }

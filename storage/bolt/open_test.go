@@ -256,7 +256,7 @@ func TestMemberFailsAlone(t *testing.T) {
 			return nil
 		}}
 	}
-	s.writer.settle(slices.Clone(tasks), 0)
+	s.writer.settle(slices.Clone(tasks), s.writer.refuse)
 	for i, task := range tasks {
 		if err := (<-task.turn).err; (err == nil) != (i != 2) || err != nil && err != errMine {
 			t.Errorf("task %d: %v", i, err)
@@ -306,5 +306,26 @@ func TestReaderHoldsNothing(t *testing.T) {
 	}
 	if size := s.writer.room.size.Load(); size > 8<<20 {
 		t.Errorf("the file grew to %d bytes while 1 MiB was held", size)
+	}
+}
+
+// A panic while committing breaks the store and leaves nobody waiting.
+func TestPanicWhileCommitting(t *testing.T) {
+	s := mustOpen(t, filepath.Join(t.TempDir(), "holdmail.db"), smallOptions())
+	err := s.writer.do(t.Context(), &task{work: func(*txn) error { panic("a page of nonsense") }})
+	if !errors.Is(err, storage.ErrBroken) {
+		t.Errorf("a task that panics: %v; want %v", err, storage.ErrBroken)
+	}
+	if err := s.writer.do(t.Context(), &task{work: func(*txn) error { return nil }}); !errors.Is(err, storage.ErrBroken) {
+		t.Errorf("the task after it: %v; want %v", err, storage.ErrBroken)
+	}
+	s.writer.room = nil // so that settling itself panics
+	s.writer.broken.Store(nil)
+	if err := s.writer.do(t.Context(), &task{work: func(x *txn) error { x.changed = true; return nil }}); !errors.Is(err, storage.ErrBroken) {
+		t.Errorf("a task amid a bug of the writer: %v; want %v", err, storage.ErrBroken)
+	}
+	s.writer.room, err = newRoom(s.db.Path(), 0)
+	if err != nil {
+		t.Fatal(err)
 	}
 }

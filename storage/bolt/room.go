@@ -26,10 +26,11 @@ const (
 	minGrowth, maxGrowth = 1 << 20, 16 << 20
 )
 
-// pagesToFile is how many pages a deposit takes at most: its body's, and for
-// every copy a leaf, split, with the branches above it.
+// pagesToFile foresees how many pages a deposit takes: its body's, and for every
+// copy a leaf, with its share of the branches above and of leaves that split. A
+// commit that takes more is tried again in a larger file.
 func pagesToFile(body, copies int) int64 {
-	return int64(body)/pageBytes + int64(body)/pieceBytes + 8 + 4*int64(copies)
+	return int64(body)/pageBytes + int64(body)/pieceBytes + 8 + int64(copies)*5/4
 }
 
 // pagesToCommit is what a commit takes besides, the shedding of what has expired
@@ -88,10 +89,8 @@ func (r *room) look(db *bbolt.DB) error {
 // storage.ErrNoRoom when neither the disk nor the file has that much.
 func (r *room) limit(pages int64) (int64, error) {
 	need := pages * pageBytes
-	if r.high.Load()+need+reserveBytes > r.size.Load() {
-		if err := r.grow(need); err != nil && !r.inside(need) {
-			return 0, err
-		}
+	if err := r.grow(need); err != nil && !r.inside(need) {
+		return 0, err
 	}
 	return max(r.size.Load()-reserveBytes, 1), nil // 0 would mean no limit
 }
@@ -102,10 +101,17 @@ func (r *room) inside(need int64) bool {
 	return free+r.size.Load()-r.high.Load() >= need+reserveBytes && (r.torn.Load() == 0 || free > r.torn.Load()+need)
 }
 
-// grow allocates the file until need bytes fit above what bbolt uses.
+// tear notes that the free pages as they are lack a run that somebody needed.
+func (r *room) tear() { r.torn.Store(max(r.free.Load(), 1)) }
+
+// grow allocates the file until need bytes fit above what bbolt uses, if they do
+// not yet.
 func (r *room) grow(need int64) error {
 	size := r.size.Load()
 	least := r.high.Load() + need + reserveBytes
+	if least <= size {
+		return nil
+	}
 	step := min(max(size/8, minGrowth), maxGrowth)
 	for _, want := range []int64{max(least, size+step), least} {
 		if want > maxFileBytes || r.spare(want-size) != nil {

@@ -41,6 +41,7 @@ type Store struct {
 	life       *life
 	writer     *writer
 	challenges *challenge.Table
+	buffers    sync.Pool // of *[pieceBytes]byte, for bodies on their way out
 	closeOnce  func() error
 }
 
@@ -80,6 +81,7 @@ func open(path string, o Options) (_ *Store, err error) {
 	if err := inspect(path); err != nil {
 		return nil, err
 	}
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer guard(&err)
 	bo := boltOptions()
 	bo.OpenFile = o.openFile
@@ -88,6 +90,7 @@ func open(path string, o Options) (_ *Store, err error) {
 		return nil, sayInUse(err)
 	}
 	s := &Store{opts: o, db: db, challenges: challenge.New(o.Options)}
+	s.buffers.New = func() any { return new([pieceBytes]byte) }
 	if err := s.start(path); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
@@ -149,6 +152,7 @@ func (s *Store) Close() error { return s.closeOnce() }
 
 func (s *Store) close() (err error) {
 	s.writer.close()
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer guard(&err)
 	left := s.challenges.Close()
 	if s.writer.broken.Load() == nil {
@@ -189,9 +193,11 @@ func (s *Store) view(fn func(*bbolt.Tx) error) (err error) {
 
 // guard turns a panic into an error: bbolt panics over a damaged file, and a
 // read of a mapped page that the disk cannot give is a fault.
-func guard(err *error) {
-	if r := recover(); r != nil {
-		*err = fmt.Errorf("%w: %v", errDamaged, r)
+func guard(err *error) { guardWith(recover(), err) }
+
+func guardWith(panicked any, err *error) {
+	if panicked != nil {
+		*err = fmt.Errorf("%w: %v", errDamaged, panicked)
 	}
 }
 
