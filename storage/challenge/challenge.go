@@ -1,5 +1,6 @@
 // Package challenge keeps the live challenges of a relay in memory: each may be
-// consumed once, for as long as it lives, and their number is bounded.
+// consumed once, for as long as it lives, and their number is bounded, in all and
+// for each that holds them.
 //
 // It touches no disk, so that polling wears no card out; an engine that wants
 // them to survive an orderly restart keeps what Close returns and gives it back
@@ -10,6 +11,7 @@ import (
 	"container/list"
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -25,12 +27,14 @@ type Table struct {
 	mu     sync.Mutex // guards all below
 	live   map[string]*list.Element
 	order  list.List // of entry; one TTL for all, so the oldest dies first
+	held   storage.Holdings
 	closed bool
 }
 
 type entry struct {
-	text string
-	dies time.Duration // on the clock's Elapsed
+	text    string
+	dies    time.Duration // on the clock's Elapsed
+	holders []storage.Holder
 }
 
 // Left is a challenge that was live when a table was closed.
@@ -42,12 +46,14 @@ type Left struct {
 // New returns an empty table that holds at most o.Caps.Challenges challenges,
 // each for o.ChallengeTTL of elapsed time.
 func New(o storage.Options) *Table {
-	return &Table{max: o.Caps.Challenges, ttl: o.ChallengeTTL, clock: o.Clock, live: map[string]*list.Element{}}
+	return &Table{max: o.Caps.Challenges, ttl: o.ChallengeTTL, clock: o.Clock, live: map[string]*list.Element{}, held: storage.Holdings{}}
 }
 
-// Issue makes text live. It returns storage.ErrTooManyChallenges when as many
-// are live as may be, expired ones not counted, and storage.ErrClosed after Close.
-func (t *Table) Issue(_ context.Context, text string) error {
+// Issue makes text live, and counts it to each of the holders until it is
+// consumed or expires. It returns storage.ErrTooManyChallenges when as many are
+// live as may be, or one of the holders has its most, expired ones not counted,
+// and storage.ErrClosed after Close.
+func (t *Table) Issue(_ context.Context, text string, holders ...storage.Holder) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.closed {
@@ -55,10 +61,10 @@ func (t *Table) Issue(_ context.Context, text string) error {
 	}
 	now := t.clock.Elapsed()
 	t.sweep(now)
-	if len(t.live) >= t.max {
+	if len(t.live) >= t.max || !t.held.Room(holders) {
 		return fmt.Errorf("issuing a challenge: %w", storage.ErrTooManyChallenges)
 	}
-	t.add(text, now+t.ttl)
+	t.add(entry{text, now + t.ttl, slices.Clone(holders)})
 	return nil
 }
 
@@ -99,28 +105,32 @@ func (t *Table) Close() []Left {
 }
 
 // Restore makes live again what an earlier table's Close returned, oldest
-// first, as far as the ceiling allows. Whoever calls it must have made sure
-// that it can never be restored a second time.
+// first, as far as the ceiling allows. Nobody holds them: who did was not kept.
+// Whoever calls it must have made sure that it can never be restored a second
+// time.
 func (t *Table) Restore(left []Left) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	now := t.clock.Elapsed()
 	for _, c := range left {
 		if c.Life > 0 && len(t.live) < t.max {
-			t.add(c.Text, now+min(c.Life, t.ttl))
+			t.add(entry{text: c.Text, dies: now + min(c.Life, t.ttl)})
 		}
 	}
 }
 
-func (t *Table) add(text string, dies time.Duration) {
-	if e, known := t.live[text]; known {
+func (t *Table) add(c entry) {
+	if e, known := t.live[c.text]; known {
 		t.drop(e)
 	}
-	t.live[text] = t.order.PushBack(entry{text, dies})
+	t.live[c.text] = t.order.PushBack(c)
+	t.held.Add(c.holders)
 }
 
 func (t *Table) drop(e *list.Element) {
-	delete(t.live, t.order.Remove(e).(entry).text)
+	c := t.order.Remove(e).(entry)
+	delete(t.live, c.text)
+	t.held.Drop(c.holders)
 }
 
 // sweep collects what has expired: writes are the only thing that grows the
