@@ -1,0 +1,36 @@
+package appliance
+
+import (
+	"net/http/httptest"
+	"net/netip"
+	"slices"
+	"testing"
+
+	"github.com/holdmail/holdmail/appliance/source"
+	"github.com/holdmail/holdmail/storage"
+)
+
+func TestShares(t *testing.T) {
+	v4 := netip.MustParsePrefix("203.0.113.1/32")
+	v6, house := netip.MustParsePrefix("2001:db8:1:2::/64"), netip.MustParsePrefix("2001:db8:1::/48")
+	for _, tt := range []struct {
+		name string
+		all  shares
+		from source.Source
+		want []storage.Holder
+	}{
+		{"nobody", 10000, source.Source{Entrance: "tcp"}, nil},
+		{"IPv4", 10000, source.Source{Key: v4}, []storage.Holder{{Name: "203.0.113.1/32", Most: 1000}}},
+		{"rounded up", 11, source.Source{Key: v4}, []storage.Holder{{Name: "203.0.113.1/32", Most: 2}}},
+		{"never none", 1, source.Source{Key: v4}, []storage.Holder{{Name: "203.0.113.1/32", Most: 1}}},
+		{"IPv6", 10000, source.Source{Key: v6, Ceiling: house}, []storage.Holder{
+			{Name: "2001:db8:1:2::/64", Most: 1000}, {Name: "within 2001:db8:1::/48", Most: 4000}}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := source.With(httptest.NewRequest("GET", "/api/v1/challenge", nil), tt.from)
+			if got := tt.all.holders(r); !slices.Equal(got, tt.want) {
+				t.Errorf("holders = %v, want %v", got, tt.want)
+			}
+		})
+	}
+}
