@@ -8,17 +8,14 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"net"
-	"net/http"
 	"net/http/httptest"
 	"runtime"
 	"strings"
 	"testing"
 	"testing/iotest"
-	"testing/synctest"
-	"time"
 
 	"github.com/holdmail/holdmail/appliance/door"
+	"github.com/holdmail/holdmail/appliance/flight"
 )
 
 func gzipped(t testing.TB, text string) string {
@@ -107,7 +104,7 @@ func TestBody(t *testing.T) {
 				if tt.coding != "" {
 					r.Header.Set("Content-Encoding", tt.coding)
 				}
-				got, err := door.Body(httptest.NewRecorder(), r, limit)
+				got, err := door.Body(r, limit)
 				checkStatus(t, err, tt.status)
 				if string(got) != tt.want {
 					t.Errorf("body of %d bytes, want %d", len(got), len(tt.want))
@@ -129,7 +126,7 @@ func checkStatus(t testing.TB, err error, status int) {
 func TestADeclaredLengthOverTheLimitIsRefusedUnread(t *testing.T) {
 	r := httptest.NewRequest("POST", "/", iotest.ErrReader(errors.New("the body was read")))
 	r.ContentLength = 101
-	_, err := door.Body(httptest.NewRecorder(), r, 100)
+	_, err := door.Body(r, 100)
 	e, ok := errors.AsType[*door.Error](err)
 	if !ok || e.Status != 413 || !e.Close {
 		t.Errorf("error = %+v", err)
@@ -141,11 +138,22 @@ func TestADeclaredLengthAloneBuysNoMemory(t *testing.T) {
 	r.ContentLength = 5 << 20
 	r.Body = io.NopCloser(iotest.ErrReader(io.ErrUnexpectedEOF))
 	allocated := allocatedBy(func() {
-		_, err := door.Body(httptest.NewRecorder(), r, 5<<20)
+		_, err := door.Body(r, 5<<20)
 		checkStatus(t, err, 400)
 	})
 	if allocated > 64<<10 {
 		t.Errorf("%d bytes were allocated for a body that never came", allocated)
+	}
+}
+
+func TestADeclaredBodyIsGivenNoMoreThanItsLength(t *testing.T) {
+	const size = 1<<20 + 1
+	// net/http tells the end of a declared body together with its last byte.
+	r := httptest.NewRequest("POST", "/", iotest.DataErrReader(strings.NewReader(strings.Repeat("a", size))))
+	r.ContentLength = size
+	body, err := door.Body(r, 5<<20)
+	if len(body) != size || cap(body) != size || err != nil {
+		t.Errorf("Body = %d bytes in the room of %d, %v; want %d", len(body), cap(body), err, size)
 	}
 }
 
@@ -160,97 +168,69 @@ func allocatedBy(f func()) uint64 {
 
 func TestACallerThatLeavesInItsBodyIsNotOurError(t *testing.T) {
 	r := httptest.NewRequest("POST", "/", io.MultiReader(strings.NewReader("abc"), iotest.ErrReader(io.ErrUnexpectedEOF)))
-	_, err := door.Body(httptest.NewRecorder(), r, 100)
+	_, err := door.Body(r, 100)
 	checkStatus(t, err, 400)
 	r.Header.Set("Content-Encoding", "gzip")
-	_, err = door.Body(httptest.NewRecorder(), r, 100)
+	_, err = door.Body(r, 100)
 	checkStatus(t, err, 400)
 }
 
-func TestAStalledBodyIsGivenUp(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		caller := dial(t, func(w http.ResponseWriter, r *http.Request) error {
-			_, err := door.Body(w, r, 100)
-			return err
-		})
-		begun := time.Now()
-		write(t, caller, "POST / HTTP/1.1\r\nHost: relay\r\nContent-Length: 10\r\n\r\nabc")
-		if got := string(read(t, caller)); !strings.HasPrefix(got, "HTTP/1.1 408 ") || !strings.Contains(got, "Connection: close") {
-			t.Errorf("answer = %s", got)
+// out is a network error that says that the time is over.
+type out struct{ error }
+
+func (out) Timeout() bool   { return true }
+func (out) Temporary() bool { return false }
+
+func TestABodyThatIsNotWaitedForAnyMoreIsRefusedByItsReason(t *testing.T) {
+	for _, tt := range []struct {
+		err    error
+		status int
+	}{
+		{out{errors.New("i/o timeout")}, 408},
+		{flight.ErrEnded, 503},
+		{io.ErrUnexpectedEOF, 400},
+	} {
+		for _, coding := range []string{"", "gzip"} {
+			r := httptest.NewRequest("POST", "/", io.MultiReader(strings.NewReader("\x1f\x8b"), iotest.ErrReader(tt.err)))
+			r.Header.Set("Content-Encoding", coding)
+			_, err := door.Body(r, 100)
+			checkStatus(t, err, tt.status)
 		}
-		if got := time.Since(begun); got != door.StallTime {
-			t.Errorf("given up after %v, want %v", got, door.StallTime)
-		}
-	})
+	}
 }
 
-func TestASlowBodyIsWaitedFor(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		caller := dial(t, func(w http.ResponseWriter, r *http.Request) error {
-			body, err := door.Body(w, r, 100)
-			if err != nil {
-				return err
+func TestWhatReadingABodyHoldsIsCounted(t *testing.T) {
+	const limit = 5 << 20
+	exact := strings.Repeat("a", limit)
+	for _, tt := range []struct {
+		name, coding, sent string
+		declared           int64
+	}{
+		{"declared", "", exact, limit},
+		{"undeclared", "", exact, -1},
+		{"gzip", "gzip", gzipped(t, exact), -1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			for room, status := range map[int64]int{door.RoomFor(limit): 0, limit: 503} {
+				share := flight.ShareFor(room)
+				budget := flight.NewBudget(flight.TotalFor(share), share)
+				load := budget.Begin("ann", nil)
+				r := httptest.NewRequest("POST", "/", iotest.DataErrReader(strings.NewReader(tt.sent)))
+				r.ContentLength = tt.declared
+				r.Header.Set("Content-Encoding", tt.coding)
+				body, err := door.Body(r.WithContext(flight.With(r.Context(), load)), limit)
+				checkStatus(t, err, status)
+				if err != nil {
+					continue
+				}
+				if load.Hold(room) == nil {
+					t.Error("the body is not held")
+				}
+				load.Drop(int64(cap(body)))
+				if load.Hold(room) != nil {
+					t.Errorf("more than a body of %d bytes is held", cap(body))
+				}
 			}
-			time.Sleep(2 * door.StallTime) // the deadline is gone with the body
-			if err := r.Context().Err(); err != nil {
-				return err
-			}
-			return door.JSON(w, 200, string(body))
 		})
-		write(t, caller, "POST / HTTP/1.1\r\nHost: relay\r\nConnection: close\r\nContent-Length: 3\r\n\r\n")
-		for _, b := range "abc" {
-			time.Sleep(door.StallTime - 1)
-			write(t, caller, string(b))
-		}
-		if got := string(read(t, caller)); !strings.HasSuffix(got, "\r\n\r\n\"abc\"") {
-			t.Errorf("answer = %s", got)
-		}
-	})
-}
-
-// dial serves one route and returns a caller's end of a connection to it.
-func dial(t testing.TB, h door.Handler) net.Conn {
-	t.Helper()
-	here, there := net.Pipe()
-	l := &oneConn{conn: make(chan net.Conn, 1)}
-	l.conn <- there
-	s := &http.Server{Handler: door.Handle(door.Route{Handler: h}, nil, journal(io.Discard))}
-	done := make(chan struct{})
-	go func() { defer close(done); _ = s.Serve(l) }()
-	t.Cleanup(func() {
-		_ = s.Close()
-		_ = here.Close()
-		<-done
-	})
-	return here
-}
-
-func write(t testing.TB, conn net.Conn, text string) {
-	t.Helper()
-	if _, err := io.WriteString(conn, text); err != nil {
-		t.Fatal(err)
 	}
 }
-
-func read(t testing.TB, conn net.Conn) []byte {
-	t.Helper()
-	b, err := io.ReadAll(conn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
-}
-
-// oneConn is a listener with one connection.
-type oneConn struct{ conn chan net.Conn }
-
-func (l *oneConn) Accept() (net.Conn, error) {
-	c, ok := <-l.conn
-	if !ok {
-		return nil, net.ErrClosed
-	}
-	return c, nil
-}
-
-func (l *oneConn) Close() error   { close(l.conn); return nil }
-func (l *oneConn) Addr() net.Addr { return &net.TCPAddr{} }

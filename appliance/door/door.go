@@ -8,15 +8,21 @@ import (
 	"fmt"
 	"net/http"
 	"time"
+
+	"github.com/holdmail/holdmail/ratelimit"
 )
 
 // Handler answers a request, or returns an error for the door to answer.
 type Handler func(w http.ResponseWriter, r *http.Request) error
 
+// Free is the class of a call that costs nothing.
+const Free ratelimit.Class = "free"
+
 // Route is one call of a door. Path has no trailing slash and no base path.
 type Route struct {
 	Method  string
 	Path    string
+	Class   ratelimit.Class // whose budget the call is charged to; never empty
 	Handler Handler
 }
 

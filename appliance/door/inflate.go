@@ -8,6 +8,8 @@ import (
 	"io"
 	"net/http"
 	"strings"
+
+	"github.com/holdmail/holdmail/appliance/flight"
 )
 
 // inflate opens a compressed body.
@@ -38,14 +40,22 @@ func inflater(h http.Header) (inflate, error) {
 // must end somewhere.
 func deflatedAtMost(limit int64) int64 { return limit + limit/64 + 1024 }
 
+// inflaterBytes is what inflating takes besides what comes of it: the last 32 KiB
+// of that, tables and a buffer.
+const inflaterBytes = 48 << 10
+
 // inflated reads in to its end and returns at most limit bytes of plain text.
-func inflated(in io.Reader, open inflate, limit int64) ([]byte, error) {
+func inflated(in io.Reader, open inflate, load *flight.Load, limit int64) ([]byte, error) {
+	if err := load.Hold(inflaterBytes); err != nil {
+		return nil, err
+	}
+	defer load.Drop(inflaterBytes)
 	compressed := bufio.NewReader(in)
 	plain, err := open(compressed)
 	if err != nil {
 		return nil, err
 	}
-	body, err := readAll(plain, firstRoom, limit)
+	body, err := readAll(plain, load, -1, limit)
 	if err != nil {
 		return nil, err
 	}

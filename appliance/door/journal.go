@@ -3,10 +3,11 @@ package door
 import (
 	"context"
 	"log/slog"
-	"net"
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/holdmail/holdmail/appliance/source"
 )
 
 // A flood of refusals must not fill an SD card: at most journalLines lines of
@@ -77,7 +78,7 @@ func facts(r *http.Request, route string) []slog.Attr {
 	return []slog.Attr{
 		slog.String("method", knownMethod(r.Method)),
 		slog.String("route", route),
-		slog.String("source", source(r)),
+		slog.String("source", source.Of(r).String()),
 	}
 }
 
@@ -89,15 +90,6 @@ func knownMethod(method string) string {
 		return method
 	}
 	return "other"
-}
-
-// source is the address the call came from, without its port.
-func source(r *http.Request) string {
-	host, _, err := net.SplitHostPort(r.RemoteAddr)
-	if err != nil {
-		return r.RemoteAddr
-	}
-	return host
 }
 
 // window counts the lines of one journalWindow. It begins with the first line

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"net/http"
+	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -54,6 +55,22 @@ func String(value jsontext.Value) (string, bool) {
 	}
 	text, _ := jsontext.AppendUnquote(nil, value) // its one error is a lone surrogate
 	return string(text), true
+}
+
+// Whole returns what a JSON number says that is written as a whole one, without
+// fraction or exponent, and false for any other value.
+func Whole(value jsontext.Value) (int, bool) {
+	if value.Kind() != jsontext.KindNumber {
+		return 0, false
+	}
+	n, err := strconv.Atoi(string(value))
+	return n, err == nil
+}
+
+// Bool returns what true or false says, and false for any other value.
+func Bool(value jsontext.Value) (is, ok bool) {
+	is = value.Kind() == jsontext.KindTrue
+	return is, is || value.Kind() == jsontext.KindFalse
 }
 
 // Strings calls each for what every item of an array of JSON strings says, and

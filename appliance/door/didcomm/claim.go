@@ -7,6 +7,7 @@ import (
 
 	"github.com/holdmail/holdmail/appliance/auth"
 	"github.com/holdmail/holdmail/appliance/door"
+	"github.com/holdmail/holdmail/appliance/flight"
 )
 
 // claimLimit bounds the body of a call by a mailbox's owner, in bytes.
@@ -15,10 +16,13 @@ const claimLimit = 2 << 20
 // idLength is the length of a message's id, a UUID, in bytes.
 const idLength = 36
 
-// claim is the body of a call by someone who claims to own a mailbox.
+// claim is the body of a call by someone who claims to own a mailbox. Its values are
+// as they are written, nil where there is none.
 type claim struct {
-	proof auth.Proof
-	ids   jsontext.Value // as it is written; nil if there is none
+	proof              auth.Proof
+	audience, next     jsontext.Value
+	ids                jsontext.Value // of a remove
+	wait, limit, after jsontext.Value // of a fetch
 }
 
 // parseClaim reads a body, whatever type it was sent as. One that lacks a member
@@ -34,8 +38,18 @@ func parseClaim(body []byte) (claim, error) {
 			challenge = value
 		case "signature":
 			signature = value
+		case "audience":
+			c.audience = value
+		case "next":
+			c.next = value
 		case "ids":
 			c.ids = value
+		case "wait":
+			c.wait = value
+		case "limit":
+			c.limit = value
+		case "after":
+			c.after = value
 		}
 	})
 	if err != nil {
@@ -48,7 +62,24 @@ func parseClaim(body []byte) (claim, error) {
 	if have != [3]bool{true, true, true} {
 		return claim{}, badRequest("did, challenge and signature must be strings")
 	}
+	c.proof.Audience, _ = door.String(c.audience)
 	return c, nil
+}
+
+// nextAsked reports whether the caller asks for a challenge for the next call. A
+// claim that is wrong in what it may have besides the proof's members is a 400.
+func (c claim) nextAsked() (next bool, err error) {
+	if c.audience != nil && c.proof.Audience == "" {
+		return false, badRequest("audience must be a string that is not empty")
+	}
+	if c.next == nil {
+		return false, nil
+	}
+	next, ok := door.Bool(c.next)
+	if !ok {
+		return false, badRequest("next must be true or false")
+	}
+	return next, nil
 }
 
 // messageIDs returns the ids that a claim names. Those of another length than
@@ -74,9 +105,13 @@ func badRequest(message string) *door.Error {
 // spend reads a claim and uses up its challenge, before anything else of it is
 // looked at: a wrong guess must cost one, or a single challenge could be tried
 // against every key. A body that is no claim costs none.
-func (d *Door) spend(w http.ResponseWriter, r *http.Request) (claim, auth.Spent, error) {
-	body, err := door.Body(w, r, claimLimit)
+func (d *Door) spend(r *http.Request) (claim, auth.Spent, error) {
+	body, err := door.Body(r, claimLimit)
 	if err != nil {
+		return claim{}, auth.Spent{}, err
+	}
+	// Its members are copied out of it.
+	if err := flight.Of(r.Context()).Hold(int64(len(body))); err != nil {
 		return claim{}, auth.Spent{}, err
 	}
 	c, err := parseClaim(body)

@@ -11,7 +11,7 @@ import (
 
 // deposit files an envelope for all its recipients. Anyone may (relay spec §2.2).
 func (d *Door) deposit(w http.ResponseWriter, r *http.Request) error {
-	body, err := door.Body(w, r, d.UploadLimit)
+	body, err := door.Body(r, d.UploadLimit)
 	if err != nil {
 		return err
 	}
@@ -46,15 +46,35 @@ func unwrap(contentType string, body []byte) ([]byte, error) {
 		return body, nil
 	}
 	if message.Kind() == jsontext.KindString && len(message) > len(`""`) {
-		packed, err := jsontext.AppendUnquote(make([]byte, 0, len(message)), message)
+		// It lies in the body, and what it says is never longer than how it is written.
+		packed, err := jsontext.AppendUnquote(message[:0], message)
 		if err != nil {
 			return nil, &door.Error{Status: http.StatusBadRequest, Message: "message is not Unicode text"}
 		}
 		return packed, nil
 	}
-	packed := jsontext.Value(body)
-	err = packed.Compact() // keeps the order of names and the spelling of numbers and strings
-	return packed, err
+	return compact(body), nil
+}
+
+// compact takes the space between its tokens out of valid JSON, where it lies. The
+// order of names and the spelling of numbers and strings stay.
+func compact(text []byte) []byte {
+	packed, quoted := text[:0], false
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		switch {
+		case quoted && c == '\\':
+			packed = append(packed, c)
+			i++
+			c = text[i]
+		case c == '"':
+			quoted = !quoted
+		case !quoted && (c == ' ' || c == '\t' || c == '\r' || c == '\n'):
+			continue
+		}
+		packed = append(packed, c)
+	}
+	return packed
 }
 
 // isPacked reports whether a media type says that the body is a packed envelope

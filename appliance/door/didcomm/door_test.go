@@ -53,12 +53,17 @@ func (m *mail) Add(_ context.Context, e storage.Envelope) ([]string, error) {
 	return []string{id1, id2}[:len(e.Recipients)], nil
 }
 
-func (m *mail) List(_ context.Context, recipient string) iter.Seq2[storage.Message, error] {
+func (m *mail) List(_ context.Context, recipient, after string) iter.Seq2[storage.Message, error] {
 	return func(yield func(storage.Message, error) bool) {
 		if recipient != ann {
 			return
 		}
-		for _, msg := range m.waiting {
+		at := slices.IndexFunc(m.waiting, func(msg storage.Message) bool { return msg.ID == after })
+		if at < 0 && after != "" {
+			yield(storage.Message{}, fmt.Errorf("listing: %w", storage.ErrNotID))
+			return
+		}
+		for _, msg := range m.waiting[at+1:] {
 			if !yield(msg, nil) {
 				return
 			}
@@ -78,14 +83,29 @@ func (m *mail) Ready(context.Context) error { return m.err }
 
 // gate knows one live challenge, "live", and one signature of ann's, "ann".
 type gate struct {
-	issued int
-	spent  []auth.Proof
-	err    error // of Challenge and Spend
+	issued  int
+	holders []storage.Holder // of the last challenge
+	spent   []auth.Proof
+	err     error // of Challenge and Spend
+	nextErr error // of NextChallenge
 }
 
-func (g *gate) Challenge(context.Context) (string, error) {
+func (g *gate) Challenge(_ context.Context, holders ...storage.Holder) (string, error) {
 	g.issued++
+	g.holders = holders
 	return fmt.Sprintf("challenge-%d", g.issued), g.err
+}
+
+func (g *gate) BoundChallenge(_ context.Context, to did.ID, holders ...storage.Holder) (string, error) {
+	g.issued++
+	g.holders = holders
+	return fmt.Sprintf("challenge-%d-for-%s", g.issued, to), g.err
+}
+
+func (g *gate) NextChallenge(_ context.Context, _ auth.Spent, owner did.ID, holders ...storage.Holder) (string, error) {
+	g.issued++
+	g.holders = holders
+	return fmt.Sprintf("next-%d", g.issued), g.nextErr
 }
 
 func (g *gate) Spend(_ context.Context, p auth.Proof) (auth.Spent, error) {
@@ -103,6 +123,8 @@ func (g *gate) Verify(context.Context, auth.Spent) (did.ID, error) {
 		return "", auth.ErrChallenge
 	case p.DID == "did:cid:away":
 		return "", fmt.Errorf("%w: connection refused", resolve.ErrUnreachable)
+	case p.Audience != "" && p.Audience != "https://relay.example/didcomm":
+		return "", auth.ErrAudience
 	case p.Signature != "ann":
 		return "", auth.ErrSignature
 	}
@@ -113,21 +135,22 @@ func (g *gate) Verify(context.Context, auth.Spent) (did.ID, error) {
 type relay struct {
 	mail *mail
 	gate *gate
+	door *didcomm.Door
 	http.Handler
 }
 
 func newRelay(endpoint string) relay {
 	r := relay{mail: &mail{}, gate: &gate{}}
-	d := &didcomm.Door{
-		Mailbox:     &mailbox.Service{Store: r.mail, MaxRecipients: 3},
+	r.door = &didcomm.Door{
+		Mailbox:     &mailbox.Service{Store: r.mail, MaxRecipients: 3, Waiters: mailbox.NewWaiters(3)},
 		Gate:        r.gate,
 		UploadLimit: uploadLimit,
 		Endpoint:    endpoint,
 	}
 	mux := http.NewServeMux()
 	journal := door.NewJournal(slog.New(slog.DiscardHandler))
-	for _, route := range d.Routes() {
-		mux.Handle(route.Method+" "+route.Path, door.Handle(route, d.Rules(), journal))
+	for _, route := range r.door.Routes() {
+		mux.Handle(route.Method+" "+route.Path, door.Handle(route, r.door.Rules(), journal))
 	}
 	r.Handler = mux
 	return r
@@ -205,6 +228,20 @@ func TestChallenge(t *testing.T) {
 	check(t, res, body, 429, `{"error":"too many live challenges"}`)
 	if res.Header.Get("Retry-After") == "" {
 		t.Error("no Retry-After")
+	}
+}
+
+func TestAChallengeCountsToWhoeverAsks(t *testing.T) {
+	r := newRelay("")
+	r.ask(t, "GET", "/api/v1/challenge", "")
+	if r.gate.holders != nil {
+		t.Errorf("holders = %v, want none", r.gate.holders)
+	}
+	want := storage.Holder{Name: "ann", Most: 3}
+	r.door.Holders = func(*http.Request) []storage.Holder { return []storage.Holder{want} }
+	r.ask(t, "GET", "/api/v1/challenge", "")
+	if len(r.gate.holders) != 1 || r.gate.holders[0] != want {
+		t.Errorf("holders = %v, want %v", r.gate.holders, want)
 	}
 }
 

@@ -3,6 +3,7 @@ package didcomm
 import (
 	"bufio"
 	"errors"
+	"fmt"
 	"iter"
 	"net/http"
 
@@ -10,24 +11,31 @@ import (
 )
 
 const (
-	// listBuffer is all that a listing holds of a mailbox at one time, in bytes.
+	// listBuffer is what a listing gathers before it writes, in bytes.
 	listBuffer = 32 << 10
+	// listMemory is all that a listing holds of a mailbox at one time: with that, a
+	// piece of a body as the store gives it.
+	listMemory = 2 * listBuffer
 	// received is ISO 8601 with milliseconds; in UTC the zone is written Z.
 	received = "2006-01-02T15:04:05.000Z07:00"
 )
 
-// list writes {"messages":[...]} as the messages come. The status goes out with
-// the first full buffer, so an error before that still has an answer of its own;
-// one after that ends the connection (door.Handle).
-func (d *Door) list(w http.ResponseWriter, messages iter.Seq2[storage.Message, error]) error {
+// list writes {"messages":[...]} as the messages come: a page of them, whether there
+// are more if p asks for that, and a challenge if next gives one. The status goes
+// out with the first full buffer, so an error before that still has an answer of its
+// own; one after that ends the connection (door.Handle).
+func (d *Door) list(w http.ResponseWriter, messages iter.Seq2[storage.Message, error], p page, next func() string) error {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
 	out := d.buffer(w)
 	defer d.keep(out)
-	before := `{"messages":[`
+	before, listed, more := `{"messages":[`, 0, false
 	for m, err := range messages {
 		if err != nil {
 			return err
+		}
+		if more = p.limit > 0 && listed == p.limit; more {
+			break
 		}
 		item := listItem{out: out, before: before, message: m}
 		if _, err := m.Body.WriteTo(&item); err != nil {
@@ -38,11 +46,19 @@ func (d *Door) list(w http.ResponseWriter, messages iter.Seq2[storage.Message, e
 		}
 		item.end()
 		before = ","
+		listed++
 	}
-	if before != "," {
+	if listed == 0 {
 		out.WriteString(before)
 	}
-	out.WriteString("]}")
+	out.WriteString("]")
+	if p.counted {
+		fmt.Fprintf(out, `,"more":%t`, more)
+	}
+	if challenge := next(); challenge != "" {
+		fmt.Fprintf(out, `,"challenge":"%s"`, challenge)
+	}
+	out.WriteString("}")
 	return out.Flush()
 }
 
