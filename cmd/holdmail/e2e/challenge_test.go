@@ -38,6 +38,30 @@ func TestChallengeAcrossRestarts(t *testing.T) {
 	mustRefuse(t, r, w, live) // kept over a stop, not over the crash after it
 }
 
+// TestOneSourceHoldsATenthOfTheChallenges: whoever lets challenges lie uses up its
+// own share, and a network of many sources four of them.
+func TestOneSourceHoldsATenthOfTheChallenges(t *testing.T) {
+	t.Parallel()
+	r := budgeted(t, "ARCHON_DIDCOMM_MAX_CHALLENGES=20")
+	ask := func(address string, want int) {
+		t.Helper()
+		if a := r.mustFrom(t, address, http.MethodGet, "/api/v1/challenge", nil); a.Status != want {
+			t.Errorf("a challenge for %s: %d %s, want %d", address, a.Status, a.Body, want)
+		}
+	}
+	for _, address := range []string{"203.0.113.1", "2001:db8::1", "2001:db8:0:1::1", "2001:db8:0:2::1", "2001:db8:0:3::1"} {
+		ask(address, http.StatusOK)
+		ask(address, http.StatusOK)
+		ask(address, http.StatusTooManyRequests)
+	}
+	ask("2001:db8:0:4::1", http.StatusTooManyRequests) // the same /48
+	ask("2001:db8:1::1", http.StatusOK)
+	for range 20 - 11 {
+		challenge(t, r) // nobody in particular may have the rest
+	}
+	ask("203.0.113.2", http.StatusTooManyRequests)
+}
+
 func challenge(t testing.TB, r *relay) string {
 	t.Helper()
 	c, err := r.challenge()

@@ -4,6 +4,7 @@
 package e2e
 
 import (
+	"crypto/tls"
 	"errors"
 	"flag"
 	"fmt"
@@ -90,6 +91,7 @@ type relay struct {
 	Env []string // NAME=value, read at each start; the later one of two wins
 	Run []string // the command: watched by default; a test of memory wants what ships
 
+	trust  *tls.Config // who is believed over TLS; nil speaks plain HTTP
 	client *http.Client
 	cmd    *exec.Cmd     // the last process started
 	log    *output       // what that process wrote
@@ -112,6 +114,7 @@ func newRelay(t testing.TB, env ...string) *relay {
 		"ARCHON_BIND_ADDRESS=127.0.0.1",
 		"ARCHON_DIDCOMM_PORT=" + port,
 		"ARCHON_GATEKEEPER_URL=http://127.0.0.1:1", // nobody there
+		"HOLDMAIL_RATE_LIMIT=off",                  // all tests are one source
 	}, env...)
 	return r
 }
