@@ -1,89 +1,111 @@
 package did
 
 import (
-	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"fmt"
-
-	"github.com/decred/dcrd/dcrec/secp256k1/v4"
+	"strings"
 )
-
-// ErrNoKey is returned where a DID has no usable signing key: none at all, one
-// of another kind, or one that is no point of the curve.
-var ErrNoKey = errors.New("no secp256k1 signing key")
 
 // Document is the part of a DID document that we read.
 type Document struct {
 	ID      string // the DID it says it describes, or "" if it does not say
-	Signing JWK    // of verificationMethod[0]; zero if there is none
+	Signing Key    // proves control of the DID
 }
 
-// JWK is a public key as JSON Web Key (RFC 7517, RFC 8812).
-type JWK struct {
-	Type  string `json:"kty"`
-	Curve string `json:"crv"`
-	X     string `json:"x"` // base64url without padding
-	Y     string `json:"y"` // base64url without padding
+// verificationMethod is one key of a document.
+type verificationMethod struct {
+	ID        string `json:"id"`
+	JWK       *JWK   `json:"publicKeyJwk"`
+	Multibase string `json:"publicKeyMultibase"`
 }
 
-// UnmarshalJSON reads a didDocument. Only the first verification method is
-// looked at: what follows may be of a shape we do not know. What cannot be read
-// at all is ErrNoKey.
-func (d *Document) UnmarshalJSON(b []byte) error {
+// key returns the method's key. With both spellings the JWK counts.
+func (m verificationMethod) key() (Key, error) {
+	switch {
+	case m.JWK != nil:
+		return m.JWK.Key()
+	case m.Multibase != "":
+		return multibaseKey(m.Multibase)
+	}
+	return Key{}, fmt.Errorf("%w: the method has neither publicKeyJwk nor publicKeyMultibase", ErrNoKey)
+}
+
+// FirstMethod reads a document of which verificationMethod[0] signs and no other
+// key does (relay spec §3). Its ID is set also when it has no such key, which must
+// be a JWK on secp256k1; that, and what cannot be read, is ErrNoKey.
+func FirstMethod(text []byte) (Document, error) {
 	var doc struct {
 		ID      string            `json:"id"`
 		Methods []json.RawMessage `json:"verificationMethod"`
 	}
-	if err := json.Unmarshal(b, &doc); err != nil {
-		return fmt.Errorf("%w: unreadable DID document", ErrNoKey)
+	if err := json.Unmarshal(text, &doc); err != nil {
+		return Document{}, fmt.Errorf("%w: unreadable DID document", ErrNoKey)
 	}
+	found := Document{ID: doc.ID}
+	if len(doc.Methods) == 0 {
+		return found, fmt.Errorf("%w: the document has no verification method", ErrNoKey)
+	}
+	// What follows the first may be of a shape we do not know.
 	var first struct {
-		Key JWK `json:"publicKeyJwk"`
+		JWK *JWK `json:"publicKeyJwk"`
 	}
-	if len(doc.Methods) > 0 {
-		if err := json.Unmarshal(doc.Methods[0], &first); err != nil {
-			return fmt.Errorf("%w: unreadable first verification method", ErrNoKey)
+	if err := json.Unmarshal(doc.Methods[0], &first); err != nil {
+		return found, fmt.Errorf("%w: unreadable first verification method", ErrNoKey)
+	}
+	if first.JWK == nil || first.JWK.Curve != string(Secp256k1) {
+		return found, fmt.Errorf("%w: the first verification method is no secp256k1 JWK", ErrNoKey)
+	}
+	var err error
+	found.Signing, err = first.JWK.Key()
+	return found, err
+}
+
+// Authentication reads a document of which the first key of authentication signs,
+// written there or among its verification methods (DID Core §5.3.1). It describes
+// id: that is what relative names in it are relative to. What has no such key of a
+// kind we verify is ErrNoKey; the Document's ID is set if it can be read at all.
+func Authentication(text []byte, id ID) (Document, error) {
+	var doc struct {
+		ID      string            `json:"id"`
+		Methods []json.RawMessage `json:"verificationMethod"`
+		Signing []json.RawMessage `json:"authentication"`
+	}
+	if err := json.Unmarshal(text, &doc); err != nil {
+		return Document{}, fmt.Errorf("%w: unreadable DID document", ErrNoKey)
+	}
+	found := Document{ID: doc.ID}
+	if len(doc.Signing) == 0 {
+		return found, fmt.Errorf("%w: the document has no authentication", ErrNoKey)
+	}
+	method, ok := pick(doc.Signing[0], doc.Methods, id)
+	if !ok {
+		return found, fmt.Errorf("%w: the first of authentication is not in the document", ErrNoKey)
+	}
+	var err error
+	found.Signing, err = method.key()
+	return found, err
+}
+
+// pick returns the method that an entry of authentication is, or names.
+func pick(entry json.RawMessage, methods []json.RawMessage, id ID) (m verificationMethod, ok bool) {
+	var name string
+	if json.Unmarshal(entry, &name) != nil {
+		return m, json.Unmarshal(entry, &m) == nil
+	}
+	for _, method := range methods {
+		var m verificationMethod
+		// Methods of a shape we do not know are passed over.
+		if json.Unmarshal(method, &m) == nil && m.ID != "" && absolute(m.ID, id) == absolute(name, id) {
+			return m, true
 		}
 	}
-	*d = Document{ID: doc.ID, Signing: first.Key}
-	return nil
+	return m, false
 }
 
-// SigningKey returns the key that proves control of the DID: that of
-// verificationMethod[0] and no other (relay spec §3). It is ErrNoKey unless that
-// is an EC key on secp256k1.
-func (d Document) SigningKey() (*secp256k1.PublicKey, error) {
-	k := d.Signing
-	if k == (JWK{}) {
-		return nil, fmt.Errorf("%w: the first verification method has no publicKeyJwk", ErrNoKey)
+// absolute is a key's name with the DID in front.
+func absolute(name string, id ID) string {
+	if strings.HasPrefix(name, "#") {
+		return string(id) + name
 	}
-	if k.Type != "EC" || k.Curve != "secp256k1" {
-		return nil, fmt.Errorf("%w: the first verification method is of another kind", ErrNoKey)
-	}
-	x, okX := coordinate(k.X)
-	y, okY := coordinate(k.Y)
-	if !okX || !okY {
-		return nil, fmt.Errorf("%w: a coordinate is not 32 bytes below the field's prime", ErrNoKey)
-	}
-	key := secp256k1.NewPublicKey(&x, &y)
-	if !key.IsOnCurve() {
-		return nil, fmt.Errorf("%w: the point is off the curve", ErrNoKey)
-	}
-	return key, nil
-}
-
-// coordinate decodes one half of a point; ok only for exactly 32 bytes of
-// base64url that are a canonical number of the field.
-func coordinate(text string) (f secp256k1.FieldVal, ok bool) {
-	// The length is checked before decoding: the decoder would skip line breaks.
-	if len(text) != base64.RawURLEncoding.EncodedLen(32) {
-		return f, false
-	}
-	b, err := base64.RawURLEncoding.Strict().DecodeString(text)
-	if err != nil || len(b) != 32 {
-		return f, false
-	}
-	overflow := f.SetByteSlice(b)
-	return f, !overflow
+	return name
 }

@@ -54,6 +54,8 @@ var (
 		"off the curve":            document(method("EC", "secp256k1", y, x)),
 		"the point (0, 0)":         document(method("EC", "secp256k1", zero, zero)),
 		"a coordinate too large":   document(method("EC", "secp256k1", ones, y)),
+		"a good Ed25519 key":       document(`{"id":"#key-1","publicKeyJwk":{"kty":"OKP","crv":"Ed25519","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}}`),
+		"a good key in multibase":  document(`{"id":"#key-1","publicKeyMultibase":"zQ3shokFTS3brHcDQrn82RUDfCZESWL1ZdCEJwekUDPQiYBme"}`),
 		"a key that is a number":   document(`{"publicKeyJwk":1}`),
 		"a method that is a name":  document(`"#key-1"`),
 		"methods that are no list": `{"id":"did:cid:ann","verificationMethod":{}}`,
@@ -67,19 +69,13 @@ const (
 	ones = "__________________________________________8"
 )
 
-func TestSigningKeyIsThatOfTheFirstMethod(t *testing.T) {
+func TestFirstMethodSigns(t *testing.T) {
+	want := keyOf(t, keyVectors[0].id)
 	for name, text := range usable {
 		t.Run(name, func(t *testing.T) {
-			var doc did.Document
-			if err := json.Unmarshal([]byte(text), &doc); err != nil {
-				t.Fatal(err)
-			}
-			key, err := doc.SigningKey()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if want := keyVectors[0].id; did.KeyDID(key) != want || doc.ID != "did:cid:ann" {
-				t.Errorf("document of %s has the key of %s, want that of %s", doc.ID, did.KeyDID(key), want)
+			doc, err := did.FirstMethod([]byte(text))
+			if err != nil || doc.Signing != want || doc.ID != "did:cid:ann" {
+				t.Errorf("FirstMethod = %v, %v; want did:cid:ann with the key of %s", doc, err, keyVectors[0].id)
 			}
 		})
 	}
@@ -88,19 +84,14 @@ func TestSigningKeyIsThatOfTheFirstMethod(t *testing.T) {
 func TestDocumentWithoutAKeyOfOurs(t *testing.T) {
 	for name, text := range unusable {
 		t.Run(name, func(t *testing.T) {
-			var doc did.Document
-			err := json.Unmarshal([]byte(text), &doc)
-			if err == nil {
-				_, err = doc.SigningKey()
-			}
-			if !errors.Is(err, did.ErrNoKey) {
-				t.Errorf("error = %v, want ErrNoKey", err)
+			if doc, err := did.FirstMethod([]byte(text)); !errors.Is(err, did.ErrNoKey) || doc.Signing != (did.Key{}) {
+				t.Errorf("FirstMethod = %v, %v; want ErrNoKey", doc, err)
 			}
 		})
 	}
 }
 
-func FuzzDocument(f *testing.F) {
+func FuzzFirstMethod(f *testing.F) {
 	for _, text := range usable {
 		f.Add([]byte(text))
 	}
@@ -108,20 +99,33 @@ func FuzzDocument(f *testing.F) {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		var doc did.Document
-		if json.Unmarshal(text, &doc) != nil {
-			return
-		}
-		key, err := doc.SigningKey()
-		if err != nil {
-			if !errors.Is(err, did.ErrNoKey) {
-				t.Errorf("SigningKey: %v, want ErrNoKey", err)
-			}
-			return
-		}
-		again, err := did.KeyDocument(did.KeyDID(key))
-		if err != nil || again.Signing != doc.Signing {
-			t.Errorf("key %+v comes back as %+v, %v", doc.Signing, again.Signing, err)
+		doc, err := did.FirstMethod(text)
+		wantKeyOrReason(t, doc, err)
+		if err == nil && doc.Signing.Curve != did.Secp256k1 {
+			t.Errorf("a key on %s signs", doc.Signing.Curve)
 		}
 	})
+}
+
+// keyOf is the key in a did:key.
+func keyOf(t testing.TB, id did.ID) did.Key {
+	t.Helper()
+	doc, err := did.KeyDocument(id)
+	if err != nil {
+		t.Fatalf("KeyDocument(%s): %v", id, err)
+	}
+	return doc.Signing
+}
+
+// wantKeyOrReason fails the test unless there is either a key of full length or
+// ErrNoKey.
+func wantKeyOrReason(t testing.TB, doc did.Document, err error) {
+	t.Helper()
+	points := map[did.Curve]int{did.Secp256k1: 65, did.P256: 65, did.Ed25519: 32}
+	switch {
+	case err != nil && (!errors.Is(err, did.ErrNoKey) || doc.Signing != did.Key{}):
+		t.Errorf("%v, %v; want ErrNoKey and no key", doc, err)
+	case err == nil && (points[doc.Signing.Curve] == 0 || len(doc.Signing.Point) != points[doc.Signing.Curve]):
+		t.Errorf("a key on %q of %d bytes", doc.Signing.Curve, len(doc.Signing.Point))
+	}
 }

@@ -1,6 +1,8 @@
 package did_test
 
 import (
+	"bytes"
+	"encoding/base64"
 	"encoding/hex"
 	"errors"
 	"strings"
@@ -26,21 +28,54 @@ var keyVectors = []struct {
 	{"did:key:zQ3shptjE6JwdkeKN4fcpnYQY3m9Cet3NiHdAfpvSUZBFoKBj", "175a232d440be1e0788f25488a73d9416c04b6f924bea6354bf05dd2f1a75133", "24waDFAUAS16UpZwQQTXVEAmm17rQRjadjuAeBDW8aqL1"},
 }
 
+// The vectors of the same specification for other curves (test-vectors/
+// ed25519-x25519.json and nist-curves.json), with their points in hex.
+var otherKeyVectors = []struct {
+	id    did.ID
+	curve did.Curve
+	point string
+}{
+	{"did:key:z6MkiTBz1ymuepAQ4HEHYSF1H8quG5GLVVQR3djdX3mDooWp", did.Ed25519, base58Hex("4zvwRjXUKGfvwnParsHAS3HuSVzV5cA4McphgmoCtajS")},
+	{"did:key:z6MkjchhfUsD6mmvni8mCdXHw216Xrm9bQe2mBH1P5RDjVJG", did.Ed25519, base58Hex("6ASf5EcmmEHTgDJ4X4ZT5vT6iHVJBXPg5AN5YoTCpGWt")},
+	{"did:key:z6MknGc3ocHs3zdPiJbnaaqDi58NGb4pk1Sp9WxWufuXSdxf", did.Ed25519, base58Hex("8pM1DN3RiT8vbom5u1sNryaNT1nyL8CTTW3b5PwWXRBH")},
+	{"did:key:z6MkvqoYXQfDDJRv8L4wKzxYeuKyVZBfi9Qo6Ro8MiLH3kDQ", did.Ed25519, base58Hex("HPYVwAQmskwT1qEEeRzhoomyfyupJGASQQtCXSNG8XS2")},
+	{"did:key:zDnaerx9CtbPJ1q36T5Ln5wYt3MQYeGRG5ehnPAmxcf5mDZpv", did.P256, "04" + base64Hex("igrFmi0whuihKnj9R3Om1SoMph72wUGeFaBbzG2vzns") + base64Hex("efsX5b10x8yjyrj4ny3pGfLcY7Xby1KzgqOdqnsrJIM")},
+	{"did:key:zDnaerDaTF5BXEavCrfRZEk316dpbLsfPDZ3WJ5hRTPFU2169", did.P256, "04" + base64Hex("fyNYMN0976ci7xqiSdag3buk-ZCwgXU4kz9XNkBlNUI") + base64Hex("hW2ojTNfH7Jbi8--CJUo3OCbH3y5n91g-IMA9MLMbTU")},
+}
+
+func base58Hex(text string) string {
+	b, err := base58.Decode(text)
+	if err != nil {
+		panic(err)
+	}
+	return hex.EncodeToString(b)
+}
+
+func base64Hex(text string) string {
+	b, err := base64.RawURLEncoding.DecodeString(text)
+	if err != nil {
+		panic(err)
+	}
+	return hex.EncodeToString(b)
+}
+
 func TestKeyDocumentHoldsTheKeyOfTheDID(t *testing.T) {
 	for _, tt := range keyVectors {
 		doc, err := did.KeyDocument(tt.id)
 		if err != nil {
 			t.Fatalf("KeyDocument(%s): %v", tt.id, err)
 		}
-		key, err := doc.SigningKey()
-		if err != nil {
-			t.Fatalf("%s: SigningKey: %v", tt.id, err)
-		}
-		if doc.ID != string(tt.id) {
-			t.Errorf("document's id = %s, want %s", doc.ID, tt.id)
+		key, err := secp256k1.ParsePubKey([]byte(doc.Signing.Point))
+		if err != nil || doc.ID != string(tt.id) || doc.Signing.Curve != did.Secp256k1 {
+			t.Fatalf("%s: %v, %v", tt.id, doc, err)
 		}
 		if got := base58.Encode(key.SerializeCompressed()); got != tt.publicKey {
 			t.Errorf("%s: key = %s, want %s", tt.id, got, tt.publicKey)
+		}
+	}
+	for _, tt := range otherKeyVectors {
+		if got := keyOf(t, tt.id); got.Curve != tt.curve || hex.EncodeToString([]byte(got.Point)) != tt.point {
+			t.Errorf("%s: %s %x, want %s %s", tt.id, got.Curve, got.Point, tt.curve, tt.point)
 		}
 	}
 }
@@ -63,8 +98,15 @@ func TestKeyDocumentRefusesOtherKeys(t *testing.T) {
 	offCurve[34] = 5 // x = 5 is on no point of secp256k1
 	hybrid := append([]byte("\xe7\x01\x06"), offCurve[3:]...)
 	for _, tt := range []struct{ name, id string }{
-		{"Ed25519", "did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK"},
-		{"P-256", "did:key:zDnaerDaTF5BXEavCrfRZEk316dpbLsfPDZ3WJ5hRTPFU2169"},
+		{"X25519", "did:key:z6LShs9GGnqk85isEBzzshkuVWrVKsRp24GnDuHk8QWkARMW"},
+		{"P-384", "did:key:z82Lm1MpAkeJcix9K8TMiLd5NMAhnwkjjCBeWHXyu3U4oT2MVJJKXkcVBgjGhnLBn2Kaau9"},
+		{"an Ed25519 point that is none", "did:key:z" + base58.Encode(append([]byte("\xed\x01\x02"), make([]byte, 31)...))},
+		{"an Ed25519 point of order 1", "did:key:z" + base58.Encode(append([]byte("\xed\x01\x01"), make([]byte, 31)...))},
+		{"an Ed25519 point of order 4", "did:key:z" + base58.Encode(append([]byte("\xed\x01\x00"), make([]byte, 31)...))},
+		{"an Ed25519 key a byte short", "did:key:z" + base58.Encode(append([]byte("\xed\x01\x02"), make([]byte, 30)...))},
+		{"P-256, not compressed", "did:key:z" + base58.Encode(append([]byte("\x80\x24\x04"), make([]byte, 64)...))},
+		{"P-256, off the curve", "did:key:z" + base58.Encode(append([]byte("\x80\x24\x02"), bytes.Repeat([]byte{0xff}, 32)...))},
+		{"multibase base64url", "did:key:u7QGucRm1oSXeDJQv1Q-7TjU0SoeshjEmOP6xryVKXhbEcQ"},
 		{"not a did:key", "did:cid:zQ3shokFTS3brHcDQrn82RUDfCZESWL1ZdCEJwekUDPQiYBme"},
 		{"other multibase", "did:key:uQ3shokFTS3brHcDQrn82RUDfCZESWL1ZdCEJwekUDPQiYBme"},
 		{"not base58", "did:key:zQ3shokFTS3brHcDQrn82RUDfCZESWL1ZdCEJwekUDPQiYBm0"},
@@ -80,4 +122,17 @@ func TestKeyDocumentRefusesOtherKeys(t *testing.T) {
 			}
 		})
 	}
+}
+
+func FuzzKeyDocument(f *testing.F) {
+	for _, tt := range keyVectors {
+		f.Add(string(tt.id))
+	}
+	for _, tt := range otherKeyVectors {
+		f.Add(string(tt.id))
+	}
+	f.Fuzz(func(t *testing.T, id string) {
+		doc, err := did.KeyDocument(did.ID(id))
+		wantKeyOrReason(t, doc, err)
+	})
 }

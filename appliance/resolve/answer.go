@@ -2,7 +2,6 @@ package resolve
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -14,7 +13,7 @@ import (
 // says 200, an empty document and an error in the metadata; older ones, and
 // what may stand in front of them, say 404 and a plain error.
 type answer struct {
-	Document   *did.Document `json:"didDocument"`
+	Document   json.RawMessage `json:"didDocument"`
 	Resolution struct {
 		Error string `json:"error"`
 	} `json:"didResolutionMetadata"`
@@ -31,24 +30,22 @@ func read(status int, body []byte, asked did.ID) (did.Document, error) {
 		return did.Document{}, fmt.Errorf("%w: the Gatekeeper answered %d", ErrUnreachable, status)
 	}
 	var a answer
-	err := json.Unmarshal(body, &a)
-	switch {
-	case errors.Is(err, did.ErrNoKey):
-		return did.Document{}, err
-	case err != nil:
+	if err := json.Unmarshal(body, &a); err != nil {
 		return did.Document{}, fmt.Errorf("%w: the Gatekeeper's answer (%d) is not what a Gatekeeper says", ErrUnreachable, status)
+	}
+	switch {
 	case a.Resolution.Error == "internalError":
 		return did.Document{}, fmt.Errorf("%w: the Gatekeeper reports an internal error", ErrUnreachable)
 	case a.Resolution.Error != "", status != http.StatusOK && a.Error != "":
 		return did.Document{}, fmt.Errorf("%w: the Gatekeeper says so (%d)", ErrNotFound, status)
-	case status != http.StatusOK, a.Document == nil:
+	case status != http.StatusOK, a.Document == nil, string(a.Document) == "null":
 		return did.Document{}, fmt.Errorf("%w: the Gatekeeper's answer (%d) has no didDocument", ErrUnreachable, status)
-	case *a.Document == did.Document{}:
-		return did.Document{}, fmt.Errorf("%w: the Gatekeeper's document is empty", ErrNotFound)
-	case !describes(a.Document.ID, asked):
+	}
+	doc, err := did.FirstMethod(a.Document)
+	if !describes(doc.ID, asked) {
 		return did.Document{}, fmt.Errorf("%w: the Gatekeeper's document is another DID's", ErrNotFound)
 	}
-	return *a.Document, nil
+	return doc, err
 }
 
 // describes reports whether a document that says it is stated's can be the

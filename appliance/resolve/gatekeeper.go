@@ -66,7 +66,7 @@ func (g *Gatekeeper) Resolve(ctx context.Context, id did.ID) (did.Document, erro
 	defer cancel()
 	status, body, err := g.ask(ctx, id)
 	if err != nil {
-		return did.Document{}, fmt.Errorf("%w: %w", ErrUnreachable, err)
+		return did.Document{}, fmt.Errorf("%w: the Gatekeeper: %w", ErrUnreachable, err)
 	}
 	return read(status, body, id)
 }

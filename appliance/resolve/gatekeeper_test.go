@@ -44,7 +44,7 @@ func says(status int, body string) http.HandlerFunc {
 
 // found is the answer for a DID that is there.
 func found(id string) string {
-	return `{"didDocument":{"id":"` + id + `","verificationMethod":[{"publicKeyJwk":{"kty":"EC","crv":"secp256k1","x":"x","y":"y"}}]},` +
+	return `{"didDocument":{"id":"` + id + `","verificationMethod":[{"publicKeyJwk":{"kty":"EC","crv":"secp256k1","x":"h0wVx_2iDlOcblulc8E5iEw1EYh5n1RYtLQfeSTyNc0","y":"O2EATIGbu6DezKFptj5scAIRntgfecanVNXxat1rnwE"}}]},` +
 		`"didDocumentMetadata":{"versionSequence":"1"},"didDocumentData":{"error":"data"},"didResolutionMetadata":{"retrieved":"2026-01-01T00:00:00Z"}}`
 }
 
@@ -57,14 +57,14 @@ func TestGatekeeperAnswers(t *testing.T) {
 	}{
 		{"a document", 200, found("did:cid:ann"), nil},
 		{"a document under the Gatekeeper's own prefix", 200, found("did:test:ann"), nil},
-		{"a document without an id", 200, `{"didDocument":{"verificationMethod":[{"publicKeyJwk":{"kty":"EC"}}]}}`, nil},
-		{"a deactivated DID", 200, `{"didDocument":{"id":"did:cid:ann"},"didDocumentMetadata":{"deactivated":true}}`, nil},
+		{"a document without an id", 200, found(""), nil},
+		{"a deactivated DID", 200, `{"didDocument":{"id":"did:cid:ann"},"didDocumentMetadata":{"deactivated":true}}`, did.ErrNoKey},
 
 		{"notFound", 200, `{"didResolutionMetadata":{"error":"notFound"},"didDocument":{},"didDocumentMetadata":{}}`, resolve.ErrNotFound},
 		{"invalidDid", 200, `{"didResolutionMetadata":{"error":"invalidDid"},"didDocument":{}}`, resolve.ErrNotFound},
 		{"notFound and null", 200, `{"didResolutionMetadata":{"error":"notFound"},"didDocument":null}`, resolve.ErrNotFound},
 		{"an error beside a document", 200, `{"didResolutionMetadata":{"error":"notFound"},"didDocument":{"id":"did:cid:ann"}}`, resolve.ErrNotFound},
-		{"an empty document", 200, `{"didDocument":{}}`, resolve.ErrNotFound},
+		{"an empty document", 200, `{"didDocument":{}}`, did.ErrNoKey},
 		{"another DID's document", 200, found("did:cid:bob"), resolve.ErrNotFound},
 		{"404 with an error", 404, `{"error":"DID not found"}`, resolve.ErrNotFound},
 		{"400 with an error", 400, `{"didDocument":null,"didResolutionMetadata":{"error":"invalidDid"}}`, resolve.ErrNotFound},

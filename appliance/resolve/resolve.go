@@ -1,13 +1,14 @@
-// Package resolve finds the document of a DID: by itself where the DID holds
-// its own key, else by asking the Gatekeeper.
+// Package resolve finds the document of a DID: by itself where the DID holds its
+// own keys, at a web host that the DID names, or else by asking the Gatekeeper.
 //
-// It keeps nothing: every question is asked anew, so a rotated key counts at
-// once. It knows nothing of challenges and signatures.
+// It keeps answers for a short time, so a rotated key counts within a minute. It
+// knows nothing of challenges and signatures.
 package resolve
 
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/holdmail/holdmail/appliance/did"
 )
@@ -15,7 +16,8 @@ import (
 var (
 	// ErrNotFound: there is no such DID, as far as the one who must know says.
 	ErrNotFound = errors.New("DID not found")
-	// ErrUnreachable: the one who must know could not be asked.
+	// ErrUnreachable: the one who must know could not be asked. It is wrapped with
+	// who that is, and never with the DID or a part of it: it will be logged.
 	ErrUnreachable = errors.New("resolver unreachable")
 )
 
@@ -27,24 +29,22 @@ type Resolver interface {
 	Resolve(ctx context.Context, id did.ID) (did.Document, error)
 }
 
-// ByMethod asks the resolver of the DID's method, or else Otherwise.
-type ByMethod struct {
-	Methods   map[string]Resolver // by method name, such as "key"
-	Otherwise Resolver
+// Way is a resolver, and the DIDs it is for.
+type Way struct {
+	Method string // such as "key"; "" is for all
+	Resolver
 }
 
+// Ways asks the first resolver that is for a DID's method, and it alone: what one
+// does not know, another has no say in.
+type Ways []Way
+
 // Resolve implements Resolver.
-func (m ByMethod) Resolve(ctx context.Context, id did.ID) (did.Document, error) {
-	if r, ok := m.Methods[id.Method()]; ok {
-		return r.Resolve(ctx, id)
+func (w Ways) Resolve(ctx context.Context, id did.ID) (did.Document, error) {
+	for _, way := range w {
+		if way.Method == "" || way.Method == id.Method() {
+			return way.Resolver.Resolve(ctx, id)
+		}
 	}
-	return m.Otherwise.Resolve(ctx, id)
-}
-
-// Key resolves did:key, which needs no network.
-type Key struct{}
-
-// Resolve implements Resolver.
-func (Key) Resolve(_ context.Context, id did.ID) (did.Document, error) {
-	return did.KeyDocument(id)
+	return did.Document{}, fmt.Errorf("%w: no resolver is for its method", ErrNotFound)
 }
