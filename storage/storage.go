@@ -49,6 +49,14 @@ type Options struct {
 	Clock        Clock
 }
 
+// Holder is one to whom something that all share is counted while it is in use,
+// such as a live challenge: whoever asks for challenges and lets them lie must not
+// use up everybody's.
+type Holder struct {
+	Name string // an opaque name
+	Most int    // that it may hold at one time
+}
+
 // Totals is what an engine holds, expired mail that is not yet shed included.
 type Totals struct {
 	Bytes    int64
@@ -72,11 +80,14 @@ type Clock interface {
 var (
 	// ErrFull: a cap would be passed. Nothing of the envelope was kept.
 	ErrFull = errors.New("storage is full")
-	// ErrTooManyChallenges: as many challenges are live as may be.
+	// ErrTooManyChallenges: as many challenges are live as may be, of all or of one
+	// of those that would hold it.
 	ErrTooManyChallenges = errors.New("too many live challenges")
 	// ErrNoRoom: the disk has no room for a deposit. Nothing was kept.
 	// Removing still works.
 	ErrNoRoom = errors.New("no room on the disk")
+	// ErrNotID: a text that is no id of that mailbox, and never was.
+	ErrNotID = errors.New("not an id of this mailbox")
 	// ErrGone: the message was removed, or has expired, while it was being read.
 	ErrGone = errors.New("message is gone")
 	// ErrClosed: the engine is closed, or closing.

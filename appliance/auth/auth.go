@@ -5,33 +5,42 @@ package auth
 
 import (
 	"context"
-	"crypto/rand"
-	"crypto/sha256"
-	"encoding/base64"
 	"errors"
 	"fmt"
 
 	"github.com/holdmail/holdmail/appliance/did"
 	"github.com/holdmail/holdmail/appliance/resolve"
+	"github.com/holdmail/holdmail/storage"
 )
 
 var (
-	// ErrChallenge: the challenge is unknown, expired or spent.
+	// ErrChallenge: the challenge is unknown, expired or spent, or not for this DID.
 	ErrChallenge = errors.New("challenge is unknown, expired or already used")
+	// ErrAudience: the proof is meant for another relay.
+	ErrAudience = errors.New("proof is meant for another relay")
 	// ErrSignature: the signature does not prove control of the DID. It is also
 	// the answer for a DID that is not there or has no key to prove anything with.
 	ErrSignature = errors.New("signature does not verify")
 )
-
-// challengeBytes is how many random bytes a challenge has (relay spec §2.3).
-const challengeBytes = 32
 
 // Proof is what a caller brings: a DID, a challenge that this relay issued, and
 // a signature over the challenge (relay spec §3).
 type Proof struct {
 	DID       string
 	Challenge string
-	Signature string // 128 hex digits: r and s, low-S
+	Signature string // 128 hex digits, made as the kind of the key wants it
+	// Audience is the relay that the proof is meant for, "" in the plain form, in
+	// which it is good at any.
+	Audience string
+}
+
+// signed is the text that the signature is over. With an audience it is no text
+// that could be taken for a challenge.
+func (p Proof) signed() string {
+	if p.Audience == "" {
+		return p.Challenge
+	}
+	return "holdmail pickup\n" + p.Audience + "\n" + p.Challenge
 }
 
 // Spent is a Proof whose challenge is used up. Only Gate.Spend makes one, so
@@ -43,9 +52,10 @@ type Spent struct {
 
 // Challenges is what the gate needs of an engine.
 type Challenges interface {
-	// Issue keeps the challenge alive for a while. It returns
-	// storage.ErrTooManyChallenges if as many are live as may be.
-	Issue(ctx context.Context, challenge string) error
+	// Issue keeps the challenge alive for a while, and counts it to the holders. It
+	// returns storage.ErrTooManyChallenges if as many are live as may be, of all or
+	// of one of the holders.
+	Issue(ctx context.Context, challenge string, holders ...storage.Holder) error
 
 	// Consume ends the challenge and reports whether it was live. Of any number
 	// of callers, now or ever after, at most one is told true.
@@ -56,18 +66,9 @@ type Challenges interface {
 type Gate struct {
 	Challenges Challenges
 	Resolver   resolve.Resolver
-}
-
-// Challenge issues a fresh challenge: base64url, without padding, of 32 random
-// bytes. It returns storage.ErrTooManyChallenges as the engine does.
-func (g *Gate) Challenge(ctx context.Context) (string, error) {
-	var b [challengeBytes]byte
-	rand.Read(b[:]) // never fails
-	text := base64.RawURLEncoding.EncodeToString(b[:])
-	if err := g.Challenges.Issue(ctx, text); err != nil {
-		return "", fmt.Errorf("issuing a challenge: %w", err)
-	}
-	return text, nil
+	// Audience is this relay's public name, "" if it has none. It is what a proof
+	// that has an audience must have.
+	Audience string
 }
 
 // Spend uses up the proof's challenge, whatever else the proof is worth: a wrong
@@ -75,7 +76,7 @@ func (g *Gate) Challenge(ctx context.Context) (string, error) {
 // challenge is for Verify to refuse.
 func (g *Gate) Spend(ctx context.Context, p Proof) (Spent, error) {
 	// No challenge of another length was ever issued; a long one costs nothing.
-	if len(p.Challenge) != base64.RawURLEncoding.EncodedLen(challengeBytes) {
+	if !isChallenge(p.Challenge) {
 		return Spent{proof: p}, nil
 	}
 	live, err := g.Challenges.Consume(ctx, p.Challenge)
@@ -85,16 +86,20 @@ func (g *Gate) Spend(ctx context.Context, p Proof) (Spent, error) {
 	return Spent{proof: p, live: live}, nil
 }
 
-// Verify returns the DID that the spent proof proves control of. It returns
-// did.ErrNotDID if the proof names no bare DID, then ErrChallenge, then
-// ErrSignature, or resolve.ErrUnreachable if the DID could not be looked up.
+// Verify returns the DID that the spent proof proves control of, in the form that
+// names its mailbox. It returns did.ErrNotDID if the proof names no bare DID, then
+// ErrChallenge, which a challenge bound to another DID is too, then ErrAudience,
+// then ErrSignature, or resolve.ErrUnreachable if the DID could not be looked up.
 func (g *Gate) Verify(ctx context.Context, s Spent) (did.ID, error) {
 	id, err := did.Parse(s.proof.DID)
 	if err != nil {
 		return "", err
 	}
-	if !s.live {
+	if !s.live || !goodFor(s.proof.Challenge, id) {
 		return "", ErrChallenge
+	}
+	if s.proof.Audience != "" && s.proof.Audience != g.Audience {
+		return "", ErrAudience
 	}
 	// The signature's form comes before the resolver: nonsense asks nobody.
 	signature, err := parseSignature(s.proof.Signature)
@@ -105,15 +110,10 @@ func (g *Gate) Verify(ctx context.Context, s Spent) (did.ID, error) {
 	if err != nil {
 		return "", refused(err)
 	}
-	key, err := doc.SigningKey()
-	if err != nil {
-		return "", refused(err)
+	if err := signature.verify(s.proof.signed(), doc.Signing); err != nil {
+		return "", err
 	}
-	hash := sha256.Sum256([]byte(s.proof.Challenge))
-	if !signature.Verify(hash[:], key) {
-		return "", ErrSignature
-	}
-	return id, nil
+	return id.Canonical(), nil
 }
 
 // refused makes a missing DID or key a signature that does not verify, and lets

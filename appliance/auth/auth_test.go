@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -22,14 +23,17 @@ type challenges struct {
 	mu   sync.Mutex // guards all below
 	live map[string]bool
 	asks int // calls of Consume
-	err  error
+	// holders of the last that was issued
+	holders []storage.Holder
+	err     error
 }
 
-func (c *challenges) Issue(_ context.Context, challenge string) error {
+func (c *challenges) Issue(_ context.Context, challenge string, holders ...storage.Holder) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.err == nil {
 		c.live[challenge] = true
+		c.holders = holders
 	}
 	return c.err
 }
@@ -76,9 +80,9 @@ func vectors(t testing.TB) []vector {
 }
 
 // gateFor returns a gate at which v's challenge is live and v's key is known.
-func gateFor(v vector) (*auth.Gate, *challenges, *directory) {
+func gateFor(t testing.TB, v vector) (*auth.Gate, *challenges, *directory) {
 	c := &challenges{live: map[string]bool{v.Challenge: true}}
-	d := &directory{doc: did.Document{Signing: v.PublicKeyJWK}}
+	d := &directory{doc: did.Document{Signing: keyOf(t, v.PublicKeyJWK)}}
 	return &auth.Gate{Challenges: c, Resolver: d}, c, d
 }
 
@@ -108,6 +112,15 @@ func TestChallengeIsFreshAndLive(t *testing.T) {
 	}
 }
 
+func TestChallengeCountsToItsHolders(t *testing.T) {
+	c := &challenges{live: map[string]bool{}}
+	g := &auth.Gate{Challenges: c}
+	want := []storage.Holder{{Name: "203.0.113.1", Most: 7}, {Name: "onion", Most: 9}}
+	if _, err := g.Challenge(t.Context(), want...); err != nil || !slices.Equal(c.holders, want) {
+		t.Errorf("holders = %v, %v; want %v", c.holders, err, want)
+	}
+}
+
 func TestChallengeCeilingPassesThrough(t *testing.T) {
 	g := &auth.Gate{Challenges: &challenges{err: storage.ErrTooManyChallenges}}
 	if _, err := g.Challenge(t.Context()); !errors.Is(err, storage.ErrTooManyChallenges) {
@@ -117,11 +130,11 @@ func TestChallengeCeilingPassesThrough(t *testing.T) {
 
 func TestSignaturesOfNode(t *testing.T) {
 	for _, v := range vectors(t) {
-		g, _, _ := gateFor(v)
+		g, _, _ := gateFor(t, v)
 		if id, err := prove(t, g, auth.Proof{DID: "did:cid:ann", Challenge: v.Challenge, Signature: v.Low}); id != "did:cid:ann" || err != nil {
 			t.Errorf("low-S: %q, %v; want did:cid:ann", id, err)
 		}
-		g, _, _ = gateFor(v)
+		g, _, _ = gateFor(t, v)
 		if id, err := prove(t, g, auth.Proof{DID: "did:cid:ann", Challenge: v.Challenge, Signature: v.High}); id != "" || !errors.Is(err, auth.ErrSignature) {
 			t.Errorf("high-S: %q, %v; want ErrSignature", id, err)
 		}
@@ -159,7 +172,7 @@ func TestFormOfASignature(t *testing.T) {
 		{"one bit off", v.Low[:127] + string("1032547698badcfe"[strings.IndexByte("0123456789abcdef", v.Low[127])]), false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			g, _, _ := gateFor(v)
+			g, _, _ := gateFor(t, v)
 			_, err := prove(t, g, auth.Proof{DID: "did:cid:ann", Challenge: v.Challenge, Signature: tt.signature})
 			if errors.Is(err, auth.ErrSignature) == tt.good || tt.good && err != nil {
 				t.Errorf("error = %v, want good: %t", err, tt.good)
@@ -170,7 +183,7 @@ func TestFormOfASignature(t *testing.T) {
 
 func TestProofIsGoodOnce(t *testing.T) {
 	v := vectors(t)[0]
-	g, _, _ := gateFor(v)
+	g, _, _ := gateFor(t, v)
 	var good, dead atomic.Int32
 	var callers sync.WaitGroup
 	for range 32 {
@@ -200,23 +213,24 @@ func TestEveryAttemptCostsItsChallenge(t *testing.T) {
 		name  string
 		proof auth.Proof
 		want  error
+		asked int32 // times, of the resolver
 	}{
-		{"no DID", auth.Proof{DID: "ann", Challenge: v.Challenge, Signature: v.Low}, did.ErrNotDID},
-		{"a DID with a version", auth.Proof{DID: "did:cid:ann?versionSequence=1", Challenge: v.Challenge, Signature: v.Low}, did.ErrNotDID},
-		{"a key id", auth.Proof{DID: "did:cid:ann#key-1", Challenge: v.Challenge, Signature: v.Low}, did.ErrNotDID},
-		{"no signature", auth.Proof{DID: "did:cid:ann", Challenge: v.Challenge}, auth.ErrSignature},
-		{"a wrong signature", auth.Proof{DID: "did:cid:ann", Challenge: v.Challenge, Signature: v.High}, auth.ErrSignature},
+		{"no DID", auth.Proof{DID: "ann", Challenge: v.Challenge, Signature: v.Low}, did.ErrNotDID, 0},
+		{"a DID with a version", auth.Proof{DID: "did:cid:ann?versionSequence=1", Challenge: v.Challenge, Signature: v.Low}, did.ErrNotDID, 0},
+		{"a key id", auth.Proof{DID: "did:cid:ann#key-1", Challenge: v.Challenge, Signature: v.Low}, did.ErrNotDID, 0},
+		{"no signature", auth.Proof{DID: "did:cid:ann", Challenge: v.Challenge}, auth.ErrSignature, 0},
+		{"a wrong signature", auth.Proof{DID: "did:cid:ann", Challenge: v.Challenge, Signature: v.High}, auth.ErrSignature, 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			g, c, d := gateFor(v)
+			g, c, d := gateFor(t, v)
 			if _, err := prove(t, g, tt.proof); !errors.Is(err, tt.want) {
 				t.Errorf("error = %v, want %v", err, tt.want)
 			}
 			if c.live[v.Challenge] {
 				t.Error("the challenge is still live")
 			}
-			if n := d.asked.Load(); n != 0 {
-				t.Errorf("the resolver was asked %d times for nothing", n)
+			if n := d.asked.Load(); n != tt.asked {
+				t.Errorf("the resolver was asked %d times, want %d", n, tt.asked)
 			}
 		})
 	}
@@ -235,7 +249,7 @@ func TestDeadChallenge(t *testing.T) {
 		{"a megabyte", strings.Repeat("A", 1<<20), 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			g, c, d := gateFor(v)
+			g, c, d := gateFor(t, v)
 			if _, err := prove(t, g, auth.Proof{DID: "did:cid:ann", Challenge: tt.challenge, Signature: v.Low}); !errors.Is(err, auth.ErrChallenge) {
 				t.Errorf("error = %v, want ErrChallenge", err)
 			}
@@ -248,14 +262,14 @@ func TestDeadChallenge(t *testing.T) {
 
 func TestAnotherChallengesSignature(t *testing.T) {
 	all := vectors(t)
-	g, _, _ := gateFor(all[0])
+	g, _, _ := gateFor(t, all[0])
 	if _, err := prove(t, g, auth.Proof{DID: "did:cid:ann", Challenge: all[0].Challenge, Signature: all[1].Low}); !errors.Is(err, auth.ErrSignature) {
 		t.Errorf("error = %v, want ErrSignature", err)
 	}
 }
 
 func TestUnspentProofIsWorthNothing(t *testing.T) {
-	g, _, _ := gateFor(vectors(t)[0])
+	g, _, _ := gateFor(t, vectors(t)[0])
 	if _, err := g.Verify(t.Context(), auth.Spent{}); !errors.Is(err, did.ErrNotDID) {
 		t.Errorf("error = %v, want ErrNotDID", err)
 	}
@@ -263,7 +277,7 @@ func TestUnspentProofIsWorthNothing(t *testing.T) {
 
 func TestEngineThatFails(t *testing.T) {
 	v := vectors(t)[0]
-	g, c, _ := gateFor(v)
+	g, c, _ := gateFor(t, v)
 	c.err = storage.ErrClosed
 	if _, err := g.Spend(t.Context(), auth.Proof{DID: "did:cid:ann", Challenge: v.Challenge, Signature: v.Low}); !errors.Is(err, storage.ErrClosed) {
 		t.Errorf("error = %v, want ErrClosed", err)
@@ -285,7 +299,7 @@ func TestWhatTheResolverSays(t *testing.T) {
 		{"nothing: the caller left", did.Document{}, context.Canceled, context.Canceled, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			g, _, d := gateFor(v)
+			g, _, d := gateFor(t, v)
 			d.doc, d.err = tt.doc, tt.err
 			_, err := prove(t, g, auth.Proof{DID: "did:cid:ann", Challenge: v.Challenge, Signature: v.Low})
 			if !errors.Is(err, tt.want) || errors.Is(err, auth.ErrSignature) != tt.signature {
@@ -305,7 +319,7 @@ func FuzzVerify(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, id, challenge, signature string) {
-		g, _, _ := gateFor(v)
+		g, _, _ := gateFor(t, v)
 		got, err := prove(t, g, auth.Proof{DID: id, Challenge: challenge, Signature: signature})
 		if err == nil && (string(got) != id || challenge != v.Challenge || !strings.EqualFold(signature, v.Low)) {
 			t.Errorf("Verify(%q, %q, %q) = %q", id, challenge, signature, got)

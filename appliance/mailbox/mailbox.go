@@ -20,9 +20,11 @@ type Store interface {
 	Add(ctx context.Context, e storage.Envelope) (ids []string, err error)
 
 	// List yields the recipient's mail in arrival order, never what has expired,
-	// and nothing that arrived after the call. It holds no transaction while the
-	// caller has a message. After an error it ends.
-	List(ctx context.Context, recipient string) iter.Seq2[storage.Message, error]
+	// and nothing that arrived after the call: all of it, or, if after is an id of
+	// the recipient's, what arrived after that message, which may be gone by now. If
+	// after is any other text but "", it yields storage.ErrNotID. It holds no
+	// transaction while the caller has a message. After an error it ends.
+	List(ctx context.Context, recipient, after string) iter.Seq2[storage.Message, error]
 
 	// Remove acknowledges: it removes those of ids that are the recipient's and
 	// returns how many there really were, counting what has expired as gone.

@@ -8,6 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/holdmail/holdmail/appliance/did"
+	"github.com/holdmail/holdmail/appliance/flight"
 )
 
 // ErrNotEnvelope is wrapped with one sentence that says what is wrong with a
@@ -26,7 +27,13 @@ func notEnvelope(why string) error { return fmt.Errorf("%w: %s", ErrNotEnvelope,
 // twice, or whose key ids are not those of bare DIDs: no copy may end up in a
 // mailbox that nobody can open.
 func Recipients(packed []byte, max int) ([]did.ID, error) {
-	e := envelope{in: decoder(packed), max: max, known: map[did.ID]bool{}}
+	return recipientsOf(packed, max, nil)
+}
+
+// recipientsOf is Recipients whose copies of packed are held by load. Its errors
+// are returned as they are.
+func recipientsOf(packed []byte, max int, load *flight.Load) ([]did.ID, error) {
+	e := envelope{in: decoder(packed), load: load, max: max, known: map[did.ID]bool{}}
 	if e.in.PeekKind() != jsontext.KindBeginObject {
 		if isCompact(packed) {
 			return nil, notEnvelope("a compact JWE names no recipient, send its JSON form")
@@ -45,10 +52,14 @@ func Recipients(packed []byte, max int) ([]did.ID, error) {
 	return e.to, nil
 }
 
+// perRecipient is what remembering a recipient takes besides its DID, in bytes.
+const perRecipient = 128
+
 // envelope is what is known of an envelope while it is read.
 type envelope struct {
-	in  *jsontext.Decoder
-	max int // recipients
+	in   *jsontext.Decoder
+	load *flight.Load // holds what is copied
+	max  int          // recipients
 
 	sealed    bool // a ciphertext was read
 	protected bool // a protected header was read
@@ -105,7 +116,14 @@ func (e *envelope) ciphertext() error {
 
 func (e *envelope) protectedHeader() error {
 	raw, err := stringValue(e.in, "protected is not a string")
-	if err == nil && !isBase64Object(unquoted(raw)) {
+	if err != nil {
+		return err
+	}
+	if err := e.load.Hold(int64(len(raw))); err != nil {
+		return err
+	}
+	defer e.load.Drop(int64(len(raw)))
+	if !isBase64Object(unquoted(raw)) {
 		err = notEnvelope("protected is not base64url of a JSON object")
 	}
 	return err
@@ -180,7 +198,11 @@ func (e *envelope) kid() error {
 	if err != nil {
 		return notEnvelope("a recipient's kid is not the key id of a bare DID")
 	}
+	id = id.Canonical() // the two forms of one DID are one mailbox
 	if !e.known[id] {
+		if err := e.load.Hold(int64(len(id)) + perRecipient); err != nil {
+			return err
+		}
 		e.known[id] = true
 		e.to = append(e.to, id)
 	}

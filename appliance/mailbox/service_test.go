@@ -19,6 +19,7 @@ var _ mailbox.Store = storagetest.MailboxStore(nil)
 type ledger struct {
 	added   []storage.Envelope
 	listed  string
+	after   string
 	removed []string
 	err     error
 }
@@ -31,8 +32,8 @@ func (l *ledger) Add(_ context.Context, e storage.Envelope) ([]string, error) {
 	return e.Recipients, nil
 }
 
-func (l *ledger) List(_ context.Context, recipient string) iter.Seq2[storage.Message, error] {
-	l.listed = recipient
+func (l *ledger) List(_ context.Context, recipient, after string) iter.Seq2[storage.Message, error] {
+	l.listed, l.after = recipient, after
 	return func(yield func(storage.Message, error) bool) {
 		_ = yield(storage.Message{ID: "1"}, nil) && yield(storage.Message{}, l.err)
 	}
@@ -84,7 +85,7 @@ func TestTheStoresErrorsPass(t *testing.T) {
 		t.Errorf("Ready = %v", err)
 	}
 	var last error
-	for _, last = range s.Fetch(t.Context(), "did:cid:ann") {
+	for _, last = range s.Fetch(t.Context(), "did:cid:ann", "0") {
 	}
 	if !errors.Is(last, storage.ErrFull) {
 		t.Errorf("Fetch ended with %v", last)
@@ -94,10 +95,10 @@ func TestTheStoresErrorsPass(t *testing.T) {
 func TestAnOwnerReachesTheMailboxOfThatName(t *testing.T) {
 	l := &ledger{}
 	s := &mailbox.Service{Store: l, MaxRecipients: 2}
-	for range s.Fetch(t.Context(), "did:cid:ann") {
+	for range s.Fetch(t.Context(), "did:cid:ann", "0") {
 	}
 	removed, err := s.Remove(t.Context(), "did:cid:ann", []string{"1", "2"})
-	if l.listed != "did:cid:ann" || removed != 2 || err != nil || !slices.Equal(l.removed, []string{"did:cid:ann", "1", "2"}) {
-		t.Errorf("listed %q, Remove = %d, %v of %q", l.listed, removed, err, l.removed)
+	if l.listed != "did:cid:ann" || l.after != "0" || removed != 2 || err != nil || !slices.Equal(l.removed, []string{"did:cid:ann", "1", "2"}) {
+		t.Errorf("listed %q after %q, Remove = %d, %v of %q", l.listed, l.after, removed, err, l.removed)
 	}
 }

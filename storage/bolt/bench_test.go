@@ -217,7 +217,7 @@ func BenchmarkList(b *testing.B) {
 	s.hold(b, 1000, 600, 1)
 	for b.Loop() {
 		n := 0
-		for m, err := range s.Mailbox().List(b.Context(), "mailbox 0") {
+		for m, err := range s.Mailbox().List(b.Context(), "mailbox 0", "") {
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -235,7 +235,7 @@ func (s *Store) drain(b testing.TB, mailboxes int) {
 	for i := range mailboxes {
 		name := fmt.Sprint("mailbox ", i)
 		var ids []string
-		for m, err := range s.Mailbox().List(b.Context(), name) {
+		for m, err := range s.Mailbox().List(b.Context(), name, "") {
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 
+	"github.com/holdmail/holdmail/storage/ids"
 	"go.etcd.io/bbolt"
 	berrors "go.etcd.io/bbolt/errors"
 	"golang.org/x/sys/unix"
@@ -63,7 +64,7 @@ func fill(path string) error {
 	if err != nil {
 		return err
 	}
-	secret := make([]byte, secretBytes)
+	secret := make([]byte, ids.SecretBytes)
 	rand.Read(secret) // never fails
 	err = db.Update(func(tx *bbolt.Tx) error {
 		head, err := tx.CreateBucket(headBucket)

@@ -42,7 +42,7 @@ func (m *Mailbox) Add(ctx context.Context, e storage.Envelope) ([]string, error)
 	}
 	ids := make([]string, len(owners))
 	for i, o := range owners {
-		ids[i] = m.store.names.id(o, filed)
+		ids[i] = m.store.names.ID(o, uint64(filed))
 	}
 	return ids, nil
 }
@@ -75,8 +75,8 @@ func (m *Mailbox) Remove(ctx context.Context, recipient string, ids []string) (r
 	o := ownerOf(recipient)
 	var at []sequence
 	for _, id := range ids {
-		if q, ok := m.store.names.sequence(o, id); ok {
-			at = append(at, q)
+		if q, ok := m.store.names.Sequence(o, id); ok {
+			at = append(at, sequence(q))
 		}
 	}
 	for len(at) > 0 {
@@ -111,13 +111,20 @@ func (m *Mailbox) acknowledge(ctx context.Context, o owner, at []sequence) (remo
 }
 
 // List yields the recipient's mail in arrival order, never what has expired, and
-// nothing that arrived after it began. Each message is copied out (a large body
-// piece by piece) before the caller sees it, so no transaction is open while the
-// caller has it. After an error it ends.
-func (m *Mailbox) List(ctx context.Context, recipient string) iter.Seq2[storage.Message, error] {
+// nothing that arrived after it began: all of it, or, if after is an id of the
+// recipient's, what arrived after that message, which may be gone. Any other text
+// is storage.ErrNotID. Each message is copied out (a large body piece by piece)
+// before the caller sees it, so no transaction is open while the caller has it.
+// After an error it ends.
+func (m *Mailbox) List(ctx context.Context, recipient, after string) iter.Seq2[storage.Message, error] {
 	return func(yield func(storage.Message, error) bool) {
 		o := ownerOf(recipient)
-		var after, until sequence
+		last, ok := m.place(o, after)
+		if !ok {
+			yield(storage.Message{}, fmt.Errorf("listing: %w", storage.ErrNotID))
+			return
+		}
+		var until sequence
 		for first := true; ; first = false {
 			if err := ctx.Err(); err != nil {
 				yield(storage.Message{}, err)
@@ -129,7 +136,7 @@ func (m *Mailbox) List(ctx context.Context, recipient string) iter.Seq2[storage.
 				if first {
 					until = sequence(tx.Bucket(logBucket).Sequence())
 				}
-				msg, after, found, err = m.next(tx, o, after, until)
+				msg, last, found, err = m.next(tx, o, last, until)
 				return err
 			})
 			if err != nil {
@@ -141,6 +148,15 @@ func (m *Mailbox) List(ctx context.Context, recipient string) iter.Seq2[storage.
 			}
 		}
 	}
+}
+
+// place is where an id of the owner's stands, or the beginning for "".
+func (m *Mailbox) place(o owner, id string) (at sequence, ok bool) {
+	if id == "" {
+		return 0, true
+	}
+	q, ok := m.store.names.Sequence(o, id)
+	return sequence(q), ok
 }
 
 // next finds the owner's first unexpired message after one sequence and not
@@ -167,7 +183,7 @@ func (m *Mailbox) next(tx *bbolt.Tx, o owner, after, until sequence) (msg storag
 
 func (m *Mailbox) message(o owner, at sequence, r record) storage.Message {
 	msg := storage.Message{
-		ID:       m.store.names.id(o, at),
+		ID:       m.store.names.ID(o, uint64(at)),
 		Received: time.UnixMilli(r.received).UTC(),
 		Size:     int64(r.size),
 	}

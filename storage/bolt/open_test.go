@@ -152,7 +152,7 @@ func TestOpenOfDamagedPages(t *testing.T) {
 				refused++
 				continue
 			}
-			for range s.Mailbox().List(t.Context(), "ann1") {
+			for range s.Mailbox().List(t.Context(), "ann1", "") {
 			}
 			s.Close()
 		}
@@ -231,7 +231,7 @@ func TestFailedWrite(t *testing.T) {
 
 func listIDs(t testing.TB, s *Store, recipient string) (ids []string) {
 	t.Helper()
-	for m, err := range s.Mailbox().List(t.Context(), recipient) {
+	for m, err := range s.Mailbox().List(t.Context(), recipient, "") {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -271,7 +271,7 @@ func TestMemberFailsAlone(t *testing.T) {
 func TestRemovedWhileRead(t *testing.T) {
 	s := mustOpen(t, filepath.Join(t.TempDir(), "holdmail.db"), smallOptions())
 	ids := s.mustAdd(t, make([]byte, 10*pieceBytes), "ann")
-	for m, err := range s.Mailbox().List(t.Context(), "ann") {
+	for m, err := range s.Mailbox().List(t.Context(), "ann", "") {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -296,7 +296,7 @@ func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 func TestReaderHoldsNothing(t *testing.T) {
 	s := mustOpen(t, filepath.Join(t.TempDir(), "holdmail.db"), smallOptions())
 	s.mustAdd(t, make([]byte, 1<<20), "ann")
-	for range s.Mailbox().List(t.Context(), "ann") {
+	for range s.Mailbox().List(t.Context(), "ann", "") {
 		for range 200 {
 			ids := s.mustAdd(t, make([]byte, 64<<10), "bob")
 			if _, err := s.Mailbox().Remove(t.Context(), "bob", ids); err != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/holdmail/holdmail/storage/ids"
 	"go.etcd.io/bbolt"
 )
 
@@ -48,7 +49,7 @@ func ownerOf(recipient string) owner { return sha256.Sum256([]byte(recipient)) }
 // sequence numbers envelopes in the order they were filed. It never repeats.
 type sequence uint64
 
-const lastSequence = sequence(1<<60 - 1) // ids have 60 bits for it
+const lastSequence = sequence(ids.Last)
 
 func (q sequence) key() []byte { return binary.BigEndian.AppendUint64(nil, uint64(q)) }
 

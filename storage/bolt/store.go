@@ -17,6 +17,7 @@ import (
 
 	"github.com/holdmail/holdmail/storage"
 	"github.com/holdmail/holdmail/storage/challenge"
+	"github.com/holdmail/holdmail/storage/ids"
 	"go.etcd.io/bbolt"
 	berrors "go.etcd.io/bbolt/errors"
 )
@@ -37,7 +38,7 @@ type Options struct {
 type Store struct {
 	opts       Options
 	db         *bbolt.DB
-	names      namer
+	names      ids.Namer
 	life       *life
 	writer     *writer
 	challenges *challenge.Table
@@ -124,7 +125,7 @@ func (s *Store) revive() error {
 	var known, waiting bool
 	err := s.db.View(func(tx *bbolt.Tx) (err error) {
 		head := tx.Bucket(headBucket)
-		if n := copy(s.names.secret[:], head.Get(secretKey)); n != secretBytes {
+		if n := copy(s.names.Secret[:], head.Get(secretKey)); n != ids.SecretBytes {
 			return fmt.Errorf("a secret of %d bytes: %w", n, errDamaged)
 		}
 		waiting = tx.Bucket(challengeBucket) != nil

@@ -18,6 +18,10 @@ const (
 	batchPages = 2048
 )
 
+// CommitBytes is how much of bodies one commit copies at most, when the largest is
+// of so many bytes. There is one commit at a time.
+func CommitBytes(largest int64) int64 { return batchBytes + largest }
+
 // patience is how long a leader waits at most for the members of the last batch
 // to come back: an eighth of what that batch took, and no more than this.
 const patience = 200 * time.Microsecond

@@ -6,20 +6,23 @@ import (
 	"bytes"
 	"container/list"
 	"context"
+	"crypto/rand"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"iter"
 	"sync"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/holdmail/holdmail/storage"
 	"github.com/holdmail/holdmail/storage/challenge"
+	"github.com/holdmail/holdmail/storage/ids"
 )
 
 // Store is a store in memory.
 type Store struct {
 	opts       storage.Options
+	names      ids.Namer
 	challenges *challenge.Table
 
 	mu     sync.Mutex // guards all below
@@ -49,7 +52,9 @@ type box struct {
 
 // New returns an empty store.
 func New(o storage.Options) *Store {
-	return &Store{opts: o, challenges: challenge.New(o), boxes: map[string]*box{}}
+	s := &Store{opts: o, challenges: challenge.New(o), boxes: map[string]*box{}}
+	rand.Read(s.names.Secret[:]) // never fails
+	return s
 }
 
 // Mailbox is the store's mail.
@@ -175,7 +180,7 @@ func (s *Store) file(recipients []string, body []byte) (ids []string) {
 			b = &box{byID: map[string]*list.Element{}}
 			s.boxes[r] = b
 		}
-		id := uuid.NewString()
+		id := s.names.ID(ownerOf(r), e.number)
 		e.ids[r], ids = id, append(ids, id)
 		b.byID[id] = b.order.PushBack(e)
 		b.bytes += int64(len(body))
@@ -233,11 +238,18 @@ func (m *Mailbox) Remove(_ context.Context, recipient string, ids []string) (rem
 }
 
 // List yields the recipient's mail in arrival order, never what has expired, and
-// nothing that arrived after it began. No lock is held while the caller has a
-// message. After an error it ends.
-func (m *Mailbox) List(ctx context.Context, recipient string) iter.Seq2[storage.Message, error] {
+// nothing that arrived after it began: all of it, or, if after is an id of the
+// recipient's, what arrived after that message, which may be gone. Any other text
+// is storage.ErrNotID. No lock is held while the caller has a message. After an
+// error it ends.
+func (m *Mailbox) List(ctx context.Context, recipient, after string) iter.Seq2[storage.Message, error] {
 	return func(yield func(storage.Message, error) bool) {
-		for _, e := range m.store.waiting(recipient) {
+		last, ok := m.place(recipient, after)
+		if !ok {
+			yield(storage.Message{}, fmt.Errorf("listing: %w", storage.ErrNotID))
+			return
+		}
+		for _, e := range m.store.waiting(recipient, last) {
 			if err := ctx.Err(); err != nil {
 				yield(storage.Message{}, err)
 				return
@@ -255,7 +267,18 @@ func (m *Mailbox) List(ctx context.Context, recipient string) iter.Seq2[storage.
 	}
 }
 
-func (s *Store) waiting(recipient string) (all []*envelope) {
+// place is the number of an id of the recipient's, or the beginning for "".
+func (m *Mailbox) place(recipient, id string) (number uint64, ok bool) {
+	if id == "" {
+		return 0, true
+	}
+	return m.store.names.Sequence(ownerOf(recipient), id)
+}
+
+func ownerOf(recipient string) ids.Owner { return sha256.Sum256([]byte(recipient)) }
+
+// waiting is the recipient's mail that was filed after an envelope of that number.
+func (s *Store) waiting(recipient string, after uint64) (all []*envelope) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	b := s.boxes[recipient]
@@ -263,7 +286,9 @@ func (s *Store) waiting(recipient string) (all []*envelope) {
 		return nil
 	}
 	for at := b.order.Front(); at != nil; at = at.Next() {
-		all = append(all, at.Value.(*envelope))
+		if e := at.Value.(*envelope); e.number > after {
+			all = append(all, e)
+		}
 	}
 	return all
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/holdmail/holdmail/storage"
 )
 
-func (b *bench) issue(text string) {
+func (b *bench) issue(text string, holders ...storage.Holder) {
 	b.Helper()
-	if err := b.Challenges.Issue(b.Context(), text); err != nil {
+	if err := b.Challenges.Issue(b.Context(), text, holders...); err != nil {
 		b.Fatalf("Issue(%s): %v", text, err)
 	}
 }
@@ -58,6 +58,38 @@ func testChallengeCeiling(t *testing.T, open Open) {
 	}
 	b.consume(false, "a")
 	b.consume(true, "f")
+}
+
+func testChallengeHolders(t *testing.T, open Open) {
+	b := open.open(t, func(o *storage.Options) { o.Caps.Challenges = 6 })
+	ann, bob := storage.Holder{Name: "ann", Most: 2}, storage.Holder{Name: "bob", Most: 2}
+	house := storage.Holder{Name: "house", Most: 3}
+	refuse := func(text string, holders ...storage.Holder) {
+		t.Helper()
+		if err := b.Challenges.Issue(t.Context(), text, holders...); !errors.Is(err, storage.ErrTooManyChallenges) {
+			t.Fatalf("Issue(%s) for %v: %v; want %v", text, holders, err, storage.ErrTooManyChallenges)
+		}
+		b.consume(false, text)
+	}
+	b.issue("a1", ann, house)
+	b.issue("a2", ann, house)
+	refuse("a3", ann, house)
+	refuse("a3", ann)
+	b.issue("b1", bob, house)
+	refuse("b2", bob, house)
+	b.issue("b2", bob) // what was refused is counted to nobody
+	b.issue("n1")
+	b.issue("n2")
+	refuse("n3")
+	b.consume(true, "a1")
+	b.consume(false, "a1")
+	b.issue("a3", ann, house)
+	refuse("a4", ann)
+	b.clock.Advance(5 * time.Minute)
+	for _, text := range []string{"a5", "a6"} {
+		b.issue(text, ann, house)
+	}
+	refuse("a7", ann)
 }
 
 func testChallengeRace(t *testing.T, open Open) {

@@ -28,6 +28,7 @@ func RunDurable(t *testing.T, at func(t testing.TB) Durable) {
 		{"mail and removals outlive an orderly stop", func(t *testing.T, d Durable) { testOutlive(t, d, false) }},
 		{"mail and removals outlive a crash", func(t *testing.T, d Durable) { testOutlive(t, d, true) }},
 		{"live challenges outlive an orderly stop, once", testChallengesOutlive},
+		{"challenges that outlive a stop are nobody's", testChallengesOutliveTheirHolders},
 		{"no challenge outlives a crash", testChallengesCrash},
 		{"a spent challenge stays spent over stop, start, crash, start", testSpentStaysSpent},
 		{"challenges expire while nothing runs", testChallengesExpireAway},
@@ -82,7 +83,8 @@ func testOutlive(t *testing.T, d Durable, crash bool) {
 			t.Fatalf("after a restart the store holds %+v; want %+v", got, held)
 		}
 	}
-	b.remove(1, "ann", ids[0].id) // ids hold over a restart
+	b.holdsAfter("ann", ids[len(ids)-2].id, want[len(want)-1]) // ids hold over a restart, and so do their places
+	b.remove(1, "ann", ids[0].id)
 	b.deposit("newest", "ann")
 	b = d.again(b, crash)
 	b.holds("ann", append(want[1:], "newest")...)
@@ -101,6 +103,16 @@ func testChallengesOutlive(t *testing.T, d Durable) {
 	b = d.again(b, false)
 	b.consume(false, "kept")
 	b.consume(true, "kept twice")
+}
+
+func testChallengesOutliveTheirHolders(t *testing.T, d Durable) {
+	b := d.Open.open(t, nil)
+	ann := storage.Holder{Name: "ann", Most: 1}
+	b.issue("before", ann)
+	b = d.again(b, false)
+	b.issue("after", ann)
+	b.consume(true, "before")
+	b.consume(true, "after")
 }
 
 func testChallengesCrash(t *testing.T, d Durable) {

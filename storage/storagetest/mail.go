@@ -24,6 +24,9 @@ func Run(t *testing.T, open Open) {
 		{"only the recipient's own mail is removed", testIsolation},
 		{"removing twice removes once", testIdempotence},
 		{"a list is what was there when it began", testListing},
+		{"a list begins after any id, gone or not", testAfter},
+		{"a list begins after no foreign id", testForeignAfter},
+		{"pages skip and repeat nothing", testPages},
 		{"each cap is exact", testCaps},
 		{"all recipients or none", testAllOrNone},
 		{"a refusal comes after real sweeping only", testSweepBeforeRefusal},
@@ -38,6 +41,7 @@ func Run(t *testing.T, open Open) {
 		{"a closed engine says so", testClosed},
 		{"challenges live once", testChallenges},
 		{"live challenges have a ceiling", testChallengeCeiling},
+		{"a holder of challenges has its most", testChallengeHolders},
 		{"one of many wins a challenge", testChallengeRace},
 	} {
 		t.Run(tt.name, func(t *testing.T) { tt.test(t, open) })
@@ -152,7 +156,7 @@ func testListing(t *testing.T, open Open) {
 	}
 	ids := b.list("ann")
 	var got []string
-	for m, err := range b.Mail.List(t.Context(), "ann") {
+	for m, err := range b.Mail.List(t.Context(), "ann", "") {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -166,7 +170,7 @@ func testListing(t *testing.T, open Open) {
 		t.Errorf("a list during which one arrived and one left: %v", got)
 	}
 	b.holds("ann", "before 0", "before 2", "after")
-	for range b.Mail.List(t.Context(), "ann") {
+	for range b.Mail.List(t.Context(), "ann", "") {
 		break // a reader may stop early
 	}
 }
@@ -371,7 +375,7 @@ func testCancelled(t *testing.T, open Open) {
 	if ids, err := b.Mail.Add(gone, storage.Envelope{Recipients: []string{"ann"}, Body: []byte("late")}); !errors.Is(err, context.Canceled) {
 		t.Errorf("Add for a caller who left = %v, %v; want %v", ids, err, context.Canceled)
 	}
-	for _, err := range b.Mail.List(gone, "ann") {
+	for _, err := range b.Mail.List(gone, "ann", "") {
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("List for a caller who left: %v; want %v", err, context.Canceled)
 		}
@@ -393,7 +397,7 @@ func testClosed(t *testing.T, open Open) {
 	_, errAdd := b.add("late", "ann")
 	_, errRemove := b.Mail.Remove(t.Context(), "ann", ids)
 	var errList error
-	for _, errList = range b.Mail.List(t.Context(), "ann") {
+	for _, errList = range b.Mail.List(t.Context(), "ann", "") {
 	}
 	_, errConsume := b.Challenges.Consume(t.Context(), "any")
 	for call, err := range map[string]error{

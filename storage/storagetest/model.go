@@ -14,12 +14,14 @@ import (
 // paper is the simplest mailbox there can be.
 type paper struct {
 	copies []paperCopy
+	named  []paperCopy // all there ever were
 	now    time.Duration
 }
 
 type paperCopy struct {
 	recipient, id, body string
 	born                time.Duration
+	filed               int // by which deposit
 }
 
 func (p *paper) live(recipient string) (live []paperCopy) {
@@ -29,6 +31,16 @@ func (p *paper) live(recipient string) (live []paperCopy) {
 		}
 	}
 	return live
+}
+
+// after is what a recipient has that was filed after one of its messages.
+func (p *paper) after(c paperCopy) (later []paperCopy) {
+	for _, l := range p.live(c.recipient) {
+		if l.filed > c.filed {
+			later = append(later, l)
+		}
+	}
+	return later
 }
 
 // fits decides by unexpired mail alone, since a refusal sheds the rest first.
@@ -66,7 +78,8 @@ func testModel(t *testing.T, open Open) {
 					r.Fatalf("a deposit of %d bytes for %v: %v; it fits: %v", len(text), to, err, fits)
 				}
 				for i, id := range ids {
-					p.copies = append(p.copies, paperCopy{to[i], id, text, p.now})
+					c := paperCopy{to[i], id, text, p.now, len(p.named)}
+					p.copies, p.named = append(p.copies, c), append(p.named, c)
 				}
 			},
 			"remove": func(r *rapid.T) {
@@ -86,6 +99,16 @@ func testModel(t *testing.T, open Open) {
 				}
 				if got, err := b.Mail.Remove(t.Context(), who, ids); got != want || err != nil {
 					r.Fatalf("Remove(%s, %d ids) = %d, %v; want %d", who, len(ids), got, err, want)
+				}
+			},
+			"page": func(r *rapid.T) {
+				if len(p.named) == 0 {
+					return
+				}
+				c := rapid.SampledFrom(p.named).Draw(r, "after")
+				got, want := b.listAfter(c.recipient, c.id), p.after(c)
+				if !slices.EqualFunc(got, want, func(l letter, w paperCopy) bool { return l.id == w.id && l.body == w.body }) {
+					r.Fatalf("%s has %d messages after one; want %d", c.recipient, len(got), len(want))
 				}
 			},
 			"wait": func(r *rapid.T) {

@@ -23,14 +23,14 @@ import (
 // MailboxStore is what the suites drive of an engine's mail.
 type MailboxStore interface {
 	Add(ctx context.Context, e storage.Envelope) (ids []string, err error)
-	List(ctx context.Context, recipient string) iter.Seq2[storage.Message, error]
+	List(ctx context.Context, recipient, after string) iter.Seq2[storage.Message, error]
 	Remove(ctx context.Context, recipient string, ids []string) (removed int, err error)
 	Ready(ctx context.Context) error
 }
 
 // ChallengeStore is what the suites drive of an engine's challenges.
 type ChallengeStore interface {
-	Issue(ctx context.Context, challenge string) error
+	Issue(ctx context.Context, challenge string, holders ...storage.Holder) error
 	Consume(ctx context.Context, challenge string) (live bool, err error)
 }
 
@@ -125,9 +125,14 @@ type letter struct {
 	received time.Time
 }
 
-func (b *bench) list(recipient string) (letters []letter) {
+func (b *bench) list(recipient string) []letter {
 	b.Helper()
-	for m, err := range b.Mail.List(b.Context(), recipient) {
+	return b.listAfter(recipient, "")
+}
+
+func (b *bench) listAfter(recipient, after string) (letters []letter) {
+	b.Helper()
+	for m, err := range b.Mail.List(b.Context(), recipient, after) {
 		if err != nil {
 			b.Fatalf("listing %s: %v", recipient, err)
 		}

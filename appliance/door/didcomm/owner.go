@@ -11,41 +11,54 @@ import (
 // fetch lists what is there for the caller, oldest first, and waits for it if it is
 // asked to (relay spec §2.4).
 func (d *Door) fetch(w http.ResponseWriter, r *http.Request) error {
-	owner, p, next, err := d.fetcher(r)
+	var f fetching
+	// Verifying wants a deep stack, which would stay as large for as long as it waits.
+	err := onOwnStack(func() (err error) {
+		f, err = d.fetching(r)
+		return err
+	})
 	if err != nil {
 		return err
 	}
 	load := flight.Of(r.Context())
 	load.DropAll() // the claim is done with
-	if p.wait > 0 {
-		if err := d.Mailbox.Await(r.Context(), owner, p.after, p.wait, holders(d.WaitHolders, r)...); err != nil {
+	if f.page.wait > 0 {
+		if err := d.Mailbox.Await(r.Context(), f.owner, f.page.after, f.page.wait, holders(d.WaitHolders, r)...); err != nil {
 			return err
 		}
 	}
 	if err := load.Hold(listMemory); err != nil {
 		return err
 	}
-	return d.list(w, d.Mailbox.Fetch(r.Context(), owner, p.after), p, next)
+	return d.list(w, d.Mailbox.Fetch(r.Context(), f.owner, f.page.after), f.page, f.next)
 }
 
-// fetcher reads who fetches, what, and how the next challenge is issued. Nothing of
-// it keeps the body, which may be large, while the fetch waits.
-func (d *Door) fetcher(r *http.Request) (owner did.ID, p page, next func() string, err error) {
+// fetching is a fetch whose caller has proved to be the owner. It keeps nothing of
+// the body, which may be large, while it waits.
+type fetching struct {
+	owner did.ID
+	page  page
+	next  func() string // issues the challenge for the next call
+}
+
+// fetching reads a fetch and has its caller verified.
+func (d *Door) fetching(r *http.Request) (f fetching, err error) {
 	c, spent, err := d.spend(r)
 	if err != nil {
-		return "", page{}, nil, err
+		return fetching{}, err
 	}
-	nextAsked, err := c.nextAsked()
+	next, err := c.nextAsked()
 	if err != nil {
-		return "", page{}, nil, err
+		return fetching{}, err
 	}
-	if p, err = c.page(); err != nil {
-		return "", page{}, nil, err
+	if f.page, err = c.page(); err != nil {
+		return fetching{}, err
 	}
-	if owner, err = d.Gate.Verify(r.Context(), spent); err != nil {
-		return "", page{}, nil, err
+	if f.owner, err = d.Gate.Verify(r.Context(), spent); err != nil {
+		return fetching{}, err
 	}
-	return owner, p, d.next(r, nextAsked, spent, owner), nil
+	f.next = d.next(r, next, spent, f.owner)
+	return f, nil
 }
 
 // remove acknowledges messages of the caller's (relay spec §2.4).
@@ -57,7 +70,7 @@ func (d *Door) remove(w http.ResponseWriter, r *http.Request) error {
 	if err := flight.Of(r.Context()).Hold(int64(len(c.ids))); err != nil {
 		return err
 	}
-	nextAsked, err := c.nextAsked()
+	next, err := c.nextAsked()
 	if err != nil {
 		return err
 	}
@@ -73,11 +86,11 @@ func (d *Door) remove(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if nextAsked {
+	if next {
 		w.Header().Set("Cache-Control", "no-store")
 	}
 	return door.JSON(w, http.StatusOK, struct {
 		Removed   int    `json:"removed"`
 		Challenge string `json:"challenge,omitempty"`
-	}{removed, d.next(r, nextAsked, spent, owner)()})
+	}{removed, d.next(r, next, spent, owner)()})
 }

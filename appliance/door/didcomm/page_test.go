@@ -1,6 +1,7 @@
 package didcomm_test
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http/httptest"
@@ -9,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/holdmail/holdmail/appliance/mailbox"
 	"github.com/holdmail/holdmail/storage"
 )
 
@@ -180,6 +182,30 @@ func TestAFetchWaits(t *testing.T) {
 		synctest.Wait()
 		if got, want := w.Body.String(), `{"messages":[`+listed(id1, "a")+`]}`; got != want {
 			t.Errorf("it answered %s, want %s", got, want)
+		}
+	})
+}
+
+func FuzzFetchBody(f *testing.F) {
+	for _, more := range []string{"", `,"limit":1`, `,"after":"` + id1 + `"`, `,"next":true`, `,"wait":60,"limit":1e3`, `,"after":"\ud800"`, `,"limit":1,"limit":2`} {
+		f.Add(claim(ann, "live", "ann", more))
+	}
+	f.Fuzz(func(t *testing.T, body string) {
+		r := newRelay("")
+		r.door.Mailbox = &mailbox.Service{Store: r.mail} // where nobody waits
+		r.three()
+		res, answer := r.ask(t, "POST", fetchPath, body)
+		if !json.Valid([]byte(answer)) {
+			t.Fatalf("answer = %s", answer)
+		}
+		switch res.StatusCode {
+		case 200, 401, 503:
+			if len(r.gate.spent) != 1 {
+				t.Fatalf("spent %v", r.gate.spent)
+			}
+		case 400, 413:
+		default:
+			t.Fatalf("status = %d", res.StatusCode)
 		}
 	})
 }

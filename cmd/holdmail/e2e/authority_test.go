@@ -44,18 +44,18 @@ func newAuthority(t testing.TB) *authority {
 	return a
 }
 
-// pair is a certificate for 127.0.0.1 and its key, in two files.
+// pair is a certificate for 127.0.0.1, and names, and its key, in two files.
 type pair struct {
 	Chain, Key string
 	leaf       *x509.Certificate
 }
 
 // issue makes a pair in a folder of its own.
-func (a *authority) issue(t testing.TB) pair {
+func (a *authority) issue(t testing.TB, names ...string) pair {
 	t.Helper()
 	dir, key := t.TempDir(), newKey(t)
 	template := &x509.Certificate{
-		SerialNumber: newSerial(t), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		SerialNumber: newSerial(t), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, DNSNames: names,
 		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour),
 		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	}

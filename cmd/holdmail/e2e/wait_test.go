@@ -121,3 +121,12 @@ func TestASourceHasATenthOfTheWaits(t *testing.T) {
 		t.Error("the first was answered")
 	}
 }
+
+func TestAThousandWaitersCostLittleMemory(t *testing.T) {
+	const waiters, most = 1000, 32 << 20
+	r := waitersRelay(t, "bolt", waiters)
+	_, _, idle := r.fillWithWaiters(t, waiters)
+	if cost := r.anonymous(t) - idle; cost > most {
+		t.Errorf("%d waiters cost %.1f MiB, want %.0f at most", waiters, mebibytes(cost), mebibytes(most))
+	}
+}
