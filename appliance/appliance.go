@@ -12,7 +12,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"strconv"
 	"sync"
 	"time"
 
@@ -20,7 +19,7 @@ import (
 	"github.com/holdmail/holdmail/appliance/door"
 	"github.com/holdmail/holdmail/appliance/door/didcomm"
 	"github.com/holdmail/holdmail/appliance/mailbox"
-	"github.com/holdmail/holdmail/appliance/resolve"
+	"github.com/holdmail/holdmail/appliance/source"
 	"github.com/holdmail/holdmail/systemd"
 )
 
@@ -28,17 +27,21 @@ import (
 // With what closing the store takes it stays within ten seconds.
 const drainFor = 8 * time.Second
 
-// Appliance is a relay that has its store and its listener.
+// Appliance is a relay that has its store and its listeners.
 type Appliance struct {
-	config   Config
-	log      *slog.Logger
-	stores   stores
-	listener net.Listener
-	handler  http.Handler
-	drainFor time.Duration
+	config    Config
+	log       *slog.Logger
+	stores    stores
+	sources   *source.Rules
+	ways      entrances
+	https     *https // nil without a certificate
+	waiters   *mailbox.Waiters
+	resolvers resolvers
+	handler   http.Handler
+	drainFor  time.Duration
 }
 
-// New opens the store and then the listener, in that order: no challenge may
+// New opens the store and then the listeners, in that order: no challenge may
 // come in before the ones of the last run are read back and erased. Callers
 // wait from now on, until Serve. The caller must Close.
 func New(c Config, log *slog.Logger) (*Appliance, error) {
@@ -46,12 +49,22 @@ func New(c Config, log *slog.Logger) (*Appliance, error) {
 	if err != nil {
 		return nil, err
 	}
-	address := net.JoinHostPort(c.BindAddress, strconv.Itoa(int(c.Port)))
-	listener, err := listen(context.Background(), address, stallAfter)
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("listening on %s: %w", address, cause(err)), opened.Close())
+	a := &Appliance{config: c, log: log, stores: opened, drainFor: drainFor}
+	if a.https, err = openHTTPS(c, log); err != nil {
+		return nil, errors.Join(err, a.Close())
 	}
-	a := &Appliance{config: c, log: log, stores: opened, listener: listener, drainFor: drainFor}
+	a.sources = &source.Rules{
+		Proxies:  c.TrustedProxies,
+		Header:   source.Header(c.ForwardingHeader),
+		IPv6Bits: c.IPv6Bits,
+		Log:      log,
+	}
+	most := connections(c, log)
+	callers := newCrowd(most, a.sources.Peer)
+	if a.ways, err = openEntrances(c, a.https.handshakes(), callers); err != nil {
+		return nil, errors.Join(err, a.Close())
+	}
+	a.waiters = mailbox.NewWaiters(maxWaiters(c, most))
 	a.handler, err = a.build()
 	if err != nil {
 		return nil, errors.Join(err, a.Close())
@@ -59,54 +72,68 @@ func New(c Config, log *slog.Logger) (*Appliance, error) {
 	return a, nil
 }
 
-// cause drops what net repeats: the operation and the address.
-func cause(err error) error {
-	if op, ok := errors.AsType[*net.OpError](err); ok {
-		return op.Err
-	}
-	return err
-}
-
-// build puts the doors on top of what is behind them.
+// build puts what every call comes through on top of the doors.
 func (a *Appliance) build() (http.Handler, error) {
-	gatekeeper, err := resolve.NewGatekeeper(a.config.Gatekeeper)
+	budgets := newLimit(a.config)
+	doors, err := a.doors(budgets)
 	if err != nil {
 		return nil, err
 	}
-	resolver := resolve.ByMethod{
-		Methods:   map[string]resolve.Resolver{"key": resolve.Key{}},
-		Otherwise: gatekeeper,
-	}
-	mail := &didcomm.Door{
-		Mailbox:     &mailbox.Service{Store: a.stores.mailbox, MaxRecipients: a.config.MaxRecipients},
-		Gate:        &auth.Gate{Challenges: a.stores.challenges, Resolver: resolver},
-		UploadLimit: a.config.UploadLimit,
-		Endpoint:    a.config.Endpoint(),
-	}
-	calls := routes(a.config.BasePath, door.NewJournal(a.log), table{mail.Routes(), mail.Rules()})
-	return boundUnread(allowOrigins(calls), stallAfter), nil
+	calls := routes(a.config.BasePath, door.NewJournal(a.log), budgets, doors...)
+	arriving := arrivals(boundStreams(allowOrigins(calls), stallAfter), newMemory(a.config))
+	return occupied(source.Identify(arriving, a.sources)), nil
 }
 
-// Addr is where the relay listens.
-func (a *Appliance) Addr() net.Addr { return a.listener.Addr() }
+// doors puts the doors on top of what is behind them.
+func (a *Appliance) doors(budgets *limit) ([]table, error) {
+	var err error
+	if a.resolvers, err = openResolvers(a.config); err != nil {
+		return nil, err
+	}
+	mail := &didcomm.Door{
+		Mailbox: &mailbox.Service{
+			Store:         a.stores.mailbox,
+			MaxRecipients: a.config.MaxRecipients,
+			Waiters:       a.waiters,
+			Charge:        budgets.rest,
+		},
+		Gate:        &auth.Gate{Challenges: a.stores.challenges, Resolver: a.resolvers, Audience: a.config.Endpoint()},
+		UploadLimit: a.config.UploadLimit,
+		Endpoint:    a.config.Endpoint(),
+		Holders:     shares(a.config.Caps.Challenges).holders,
+		WaitHolders: shares(a.waiters.Most()).holders,
+	}
+	return []table{{mail.Routes(), mail.Rules()}}, nil
+}
+
+// Addr is where the relay listens on TCP.
+func (a *Appliance) Addr() net.Addr { return a.ways[0].Addr() }
 
 // Serve answers callers until ctx ends. Then it stops accepting, lets the
 // requests that are running finish for up to eight seconds, cuts the rest, and
 // returns nil.
 func (a *Appliance) Serve(ctx context.Context) error {
+	limitHeap(a.config)
 	requests, cut := context.WithCancel(context.WithoutCancel(ctx))
 	defer cut()
 	server := a.server(requests)
-	ended := make(chan error, 1)
+	ended := make(chan error, len(a.ways))
 	var g sync.WaitGroup
 	defer g.Wait()
-	g.Go(func() { ended <- server.Serve(a.listener) })
+	for _, way := range a.ways {
+		g.Go(func() { ended <- server.Serve(way) })
+	}
+	served, end := context.WithCancel(ctx)
+	defer end()
+	g.Go(func() { a.https.keep(served) })
+	g.Go(func() { tidy(served, a.waiters.Crowds()) })
 
 	a.log.Info("holdmail is ready", "version", a.config.Version, "address", a.Addr().String(),
 		"engine", a.config.Engine, "file", dataFile(a.config), "endpoint", a.config.Endpoint())
 	a.tell(systemd.Ready)
 	select {
 	case err := <-ended:
+		_ = server.Close() // the other ways in; what is wrong is said already
 		return fmt.Errorf("serving: %w", err)
 	case <-ctx.Done():
 	}
@@ -124,13 +151,18 @@ func (a *Appliance) server(requests context.Context) *http.Server {
 		ReadHeaderTimeout: stallAfter,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    32 << 10,
+		HTTP2:             http2Limits(),
 		ErrorLog:          slog.NewLogLogger(a.log.Handler(), slog.LevelDebug), // strangers' broken requests
-		BaseContext:       func(net.Listener) context.Context { return requests },
+		ConnContext:       introduce,
+		ConnState:         rest,
+		BaseContext:       func(way net.Listener) context.Context { return way.(entrance).Context(requests) },
 	}
 }
 
-// drain lets running requests finish, and cuts those that do not.
+// drain lets running requests finish, and cuts those that do not. Those that wait
+// for mail finish now.
 func (a *Appliance) drain(server *http.Server, cut context.CancelFunc) {
+	a.waiters.End()
 	ctx, cancel := context.WithTimeout(context.Background(), a.drainFor)
 	defer cancel()
 	if server.Shutdown(ctx) == nil {
@@ -150,11 +182,11 @@ func (a *Appliance) tell(news func() error) {
 	}
 }
 
-// Close releases the listener and the store, which keeps its live challenges
+// Close releases the listeners, the resolvers and the store, which keeps its live challenges
 // for the next run. Call it once, after Serve.
 func (a *Appliance) Close() error {
-	if err := a.listener.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
-		a.log.Debug("closing the listener", "cause", err)
+	if err := errors.Join(a.ways.Close(), a.https.Close(), a.resolvers.Close()); err != nil {
+		a.log.Debug("closing the listeners and the resolvers", "cause", err)
 	}
 	if err := a.stores.Close(); err != nil {
 		return fmt.Errorf("closing the store: %w", err)

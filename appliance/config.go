@@ -3,6 +3,7 @@ package appliance
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"math"
 	"net"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/holdmail/holdmail/appliance/source"
 	"github.com/holdmail/holdmail/storage"
 )
 
@@ -26,17 +28,40 @@ type Config struct {
 	BindAddress string // an address or a host name, without a port
 	BasePath    string // "" or "/something": where the calls are served besides "/"
 	PublicURL   string // without a trailing slash; "" when the relay has none
+	HTTPS       HTTPS
 
-	Gatekeeper string // base URL, without a trailing slash
+	Resolvers  []string // those that are asked for DIDs, in this order
+	Gatekeeper string   // base URL, without a trailing slash
+	WebPorts   []uint16 // that did:web may name
+	WebPrivate bool     // did:web may lead to private addresses
 
 	Engine    string // "bolt" or "memory"
 	Data      string // folder of the database
 	DiskFloor int64  // bytes of free disk that deposits leave alone
 
-	UploadLimit   int64 // bytes, inclusive
-	MaxRecipients int   // per envelope
-	MessageTTL    time.Duration
-	Caps          storage.Caps
+	UploadLimit    int64 // bytes, inclusive
+	MaxRecipients  int   // per envelope
+	MemoryBudget   int64 // bytes that requests under way may hold together
+	MaxConnections int   // open at one time
+	MaxWaiters     int   // fetches that wait at one time
+	MessageTTL     time.Duration
+	Caps           storage.Caps
+
+	RateLimit        bool          // false: no budget is kept
+	RateWindow       time.Duration // in which every budget refills
+	ReadPerSource    int64         // requests
+	ReadGlobal       int64         // requests
+	DepositPerSource int64         // bytes
+	DepositGlobal    int64         // bytes
+	MaxSources       int           // remembered at one time
+	IPv6Bits         int           // of an IPv6 address that stand for one source
+
+	TrustedProxies   []netip.Prefix
+	ForwardingHeader string      // a source.Header
+	ProxyProtocol    bool        // trusted proxies introduce each connection on the port
+	UnixSocket       string      // a path, "" for none
+	UnixMode         fs.FileMode // of the socket
+	UnixSource       string      // "none", "headers" or "proxy-protocol"
 
 	LogLevel  slog.Level
 	LogFormat string // "auto", "text" or "json"
@@ -51,13 +76,20 @@ func (c Config) Endpoint() string {
 	return strings.TrimSuffix(c.PublicURL, c.BasePath) + c.BasePath
 }
 
-// LocalURL is where a caller on this machine reaches the relay.
+// LocalURL is where a caller on this machine reaches the relay. With HTTPS that
+// is the published endpoint, if there is one: the certificate is for its name.
 func (c Config) LocalURL() string {
-	host := c.BindAddress
+	scheme, host := "http", c.BindAddress
+	if c.HTTPS.On() {
+		if c.PublicURL != "" {
+			return c.Endpoint()
+		}
+		scheme = "https"
+	}
 	if ip, err := netip.ParseAddr(host); err == nil && ip.IsUnspecified() {
 		host = "127.0.0.1"
 	}
-	return "http://" + net.JoinHostPort(host, strconv.Itoa(int(c.Port)))
+	return scheme + "://" + net.JoinHostPort(host, strconv.Itoa(int(c.Port)))
 }
 
 // setting is one row of the table that the environment, the flags, --help and
@@ -83,10 +115,32 @@ func settings() []setting {
 			host(func(c *Config) *string { return &c.BindAddress })},
 		{"HOLDMAIL_BASE_PATH", "base-path", "/didcomm", "path the calls are served under, besides /",
 			basePath(func(c *Config) *string { return &c.BasePath })},
-		{"HOLDMAIL_PUBLIC_URL", "public-url", "", "URL the world reaches this relay by, without the base path",
+		{"HOLDMAIL_PUBLIC_URL", "public-url", "", "URL the world reaches this relay by, without the base path; else https:// and the first ACME domain",
 			webURL(func(c *Config) *string { return &c.PublicURL })},
-		{"ARCHON_GATEKEEPER_URL", "gatekeeper", "http://localhost:4224", "Gatekeeper that resolves DIDs other than did:key",
+		{"HOLDMAIL_TLS_CERT", "tls-cert", "", "file of a certificate and its chain, for HTTPS on the port; read again when it changes",
+			file(func(c *Config) *string { return &c.HTTPS.CertFile })},
+		{"HOLDMAIL_TLS_KEY", "tls-key", "", "file of that certificate's key",
+			file(func(c *Config) *string { return &c.HTTPS.KeyFile })},
+		{"HOLDMAIL_ACME_DOMAIN", "acme-domain", "", "names to have a certificate for by ACME, for HTTPS on the port (docs/https.md)",
+			domains(func(c *Config) *[]string { return &c.HTTPS.Domains })},
+		{"HOLDMAIL_ACME_ACCEPT_TERMS", "acme-accept-terms", "", "yes accepts the ACME server's terms of service",
+			yes(func(c *Config) *bool { return &c.HTTPS.AcceptTerms })},
+		{"HOLDMAIL_ACME_EMAIL", "acme-email", "", "address that the ACME server may write to",
+			email(func(c *Config) *string { return &c.HTTPS.Email })},
+		{"HOLDMAIL_ACME_DIRECTORY", "acme-directory", "https://acme-v02.api.letsencrypt.org/directory", "the ACME server's directory",
+			webURL(func(c *Config) *string { return &c.HTTPS.Directory })},
+		{"HOLDMAIL_ACME_CA", "acme-ca", "", "file of the CA that vouches for the ACME server; else the system's",
+			file(func(c *Config) *string { return &c.HTTPS.CAFile })},
+		{"HOLDMAIL_ACME_HTTP_PORT", "acme-http-port", "", "port to answer ACME challenges on by plain HTTP, besides those by TLS on the port",
+			number(1, math.MaxUint16, func(c *Config) *uint16 { return &c.HTTPS.ChallengePort })},
+		{"HOLDMAIL_RESOLVERS", "resolvers", "key,jwk,peer,gatekeeper", "who is asked for keys: the first that is for the DID's method; gatekeeper is for all (docs/resolving.md)",
+			someOf(func(c *Config) *[]string { return &c.Resolvers }, byKey, byJWK, byPeer, byWeb, byGatekeeper)},
+		{"ARCHON_GATEKEEPER_URL", "gatekeeper", "http://localhost:4224", "where that Gatekeeper is",
 			webURL(func(c *Config) *string { return &c.Gatekeeper })},
+		{"HOLDMAIL_WEB_PORTS", "web-ports", "443", "ports that the resolver web may go to",
+			ports(func(c *Config) *[]uint16 { return &c.WebPorts })},
+		{"HOLDMAIL_WEB_PRIVATE", "web-private", "off", "it may go to addresses that are not on the public Internet",
+			onOff(func(c *Config) *bool { return &c.WebPrivate })},
 		{"ARCHON_DIDCOMM_DB", "db", "bolt", "where mail is kept: bolt is a file, memory forgets at the end",
 			oneOf(func(c *Config) *string { return &c.Engine }, "bolt", "memory").but("redis is not in this version yet")},
 		{"HOLDMAIL_DATA", "data", "", "folder of the database; else $STATE_DIRECTORY, $XDG_STATE_HOME/holdmail, ~/.local/state/holdmail",
@@ -97,6 +151,12 @@ func settings() []setting {
 			size(1, 1<<30, func(c *Config) *int64 { return &c.UploadLimit })},
 		{"HOLDMAIL_MAX_RECIPIENTS", "max-recipients", "1000", "recipients of one envelope",
 			number(1, 100_000, func(c *Config) *int { return &c.MaxRecipients })},
+		{"HOLDMAIL_MEMORY_BUDGET", "memory-budget", "32mb", "memory that requests under way may hold together; one source has a quarter",
+			size(1, maxBytes, func(c *Config) *int64 { return &c.MemoryBudget })},
+		{"HOLDMAIL_MAX_CONNECTIONS", "max-connections", "512", "connections that may be open at one time; one source has a quarter",
+			number(8, 100_000, func(c *Config) *int { return &c.MaxConnections })},
+		{"HOLDMAIL_MAX_WAITERS", "max-waiters", "256", "fetches that may wait for mail at one time, over at most half of the connections; one source has a tenth; 0 lets none wait",
+			number(0, 100_000, func(c *Config) *int { return &c.MaxWaiters })},
 		{"ARCHON_DIDCOMM_MESSAGE_TTL_MS", "message-ttl-ms", "604800000", "milliseconds that unfetched mail is kept",
 			milliseconds(100*365*24*time.Hour, func(c *Config) *time.Duration { return &c.MessageTTL })},
 		{"ARCHON_DIDCOMM_MAX_RECIPIENT_BYTES", "max-recipient-bytes", "16777216", "bytes one mailbox may hold",
@@ -109,6 +169,34 @@ func settings() []setting {
 			number(1, maxMessages, func(c *Config) *int64 { return &c.Caps.TotalMessages })},
 		{"ARCHON_DIDCOMM_MAX_CHALLENGES", "max-challenges", "10000", "challenges that may be live at one time",
 			number(1, 10_000_000, func(c *Config) *int { return &c.Caps.Challenges })},
+		{"HOLDMAIL_RATE_LIMIT", "rate-limit", "on", "the budgets below; off for those who sit behind another limiter",
+			onOff(func(c *Config) *bool { return &c.RateLimit })},
+		{"ARCHON_DRAWBRIDGE_DIDCOMM_RATE_LIMIT_WINDOW", "rate-limit-window", "60", "seconds in which a spent budget refills",
+			seconds(24*time.Hour, func(c *Config) *time.Duration { return &c.RateWindow })},
+		{"ARCHON_DRAWBRIDGE_DIDCOMM_READ_PER_SOURCE", "read-per-source", "300", "requests other than deposits that one source may make in a window",
+			number(1, maxRequests, func(c *Config) *int64 { return &c.ReadPerSource })},
+		{"ARCHON_DRAWBRIDGE_DIDCOMM_READ_GLOBAL", "read-global", "3000", "requests other than deposits that all may make together",
+			number(1, maxRequests, func(c *Config) *int64 { return &c.ReadGlobal })},
+		{"ARCHON_DRAWBRIDGE_DIDCOMM_DEPOSIT_PER_SOURCE_BYTES", "deposit-per-source-bytes", "16777216", "bytes that one source may deposit in a window, counted per recipient",
+			number(1, maxBytes, func(c *Config) *int64 { return &c.DepositPerSource })},
+		{"ARCHON_DRAWBRIDGE_DIDCOMM_DEPOSIT_GLOBAL_BYTES", "deposit-global-bytes", "67108864", "bytes that all may deposit together",
+			number(1, maxBytes, func(c *Config) *int64 { return &c.DepositGlobal })},
+		{"HOLDMAIL_MAX_SOURCES", "max-sources", "20000", "sources whose budgets are remembered; more share the global ones",
+			number(1, 10_000_000, func(c *Config) *int { return &c.MaxSources })},
+		{"HOLDMAIL_IPV6_PREFIX", "ipv6-prefix", "64", "bits of an IPv6 address that stand for one source",
+			number(48, 128, func(c *Config) *int { return &c.IPv6Bits })},
+		{"HOLDMAIL_TRUSTED_PROXIES", "trusted-proxies", "", "proxies that are believed when they tell whose request they pass on",
+			prefixes(func(c *Config) *[]netip.Prefix { return &c.TrustedProxies })},
+		{"HOLDMAIL_FORWARDING_HEADER", "forwarding-header", string(source.Either), "header that these proxies tell it by; name it, or a client that sends the other hides its address",
+			oneOf(func(c *Config) *string { return &c.ForwardingHeader }, string(source.ForwardedFor), string(source.Forwarded), string(source.Either))},
+		{"HOLDMAIL_PROXY_PROTOCOL", "proxy-protocol", "off", "they tell it by the PROXY protocol instead, on the port",
+			onOff(func(c *Config) *bool { return &c.ProxyProtocol })},
+		{"HOLDMAIL_LISTEN_UNIX", "listen-unix", "", "Unix socket to listen on too",
+			socketPath(func(c *Config) *string { return &c.UnixSocket })},
+		{"HOLDMAIL_LISTEN_UNIX_MODE", "listen-unix-mode", "0660", "its permissions: who may call",
+			fileMode(func(c *Config) *fs.FileMode { return &c.UnixMode })},
+		{"HOLDMAIL_LISTEN_UNIX_SOURCE", "listen-unix-source", "none", "what its callers are believed about whose request they pass on",
+			oneOf(func(c *Config) *string { return &c.UnixSource }, "none", "headers", "proxy-protocol")},
 		{"HOLDMAIL_LOG_LEVEL", "log-level", "info", "what is logged: this and what is graver",
 			level(func(c *Config) *slog.Level { return &c.LogLevel })},
 		{"HOLDMAIL_LOG_FORMAT", "log-format", "auto", "how it is logged; auto is text, which the journal gets without a time",
@@ -123,6 +211,7 @@ func (s setting) String() string { return fmt.Sprintf("%s (--%s)", s.env, s.flag
 const (
 	maxBytes    = 1 << 50
 	maxMessages = 1_000_000_000
+	maxRequests = 1_000_000_000
 )
 
 // Flags is the table as kong flags. They are text here, so that Load can name
@@ -187,6 +276,9 @@ func Load(flags Flags, environ []string) (c Config, warnings []string, err error
 	}
 	if c.Data == "" && !bad["HOLDMAIL_DATA"] {
 		c.Data = stateFolder(env)
+	}
+	if c.PublicURL == "" && len(c.HTTPS.Domains) > 0 {
+		c.PublicURL = "https://" + c.HTTPS.Domains[0]
 	}
 	if errs = append(errs, contradictions(c, bad, math.MaxInt)...); errs != nil {
 		return Config{}, nil, fmt.Errorf("wrong settings:\n%w", errors.Join(errs...))

@@ -31,16 +31,23 @@ func TestDefaultsAreThoseOfTheSpecification(t *testing.T) {
 	got, warnings, err := load(t, nil, nil)
 	want := Config{
 		Port: 4236, BindAddress: "0.0.0.0", BasePath: "/didcomm",
+		HTTPS:      HTTPS{Directory: "https://acme-v02.api.letsencrypt.org/directory"},
+		Resolvers:  []string{"key", "jwk", "peer", "gatekeeper"},
 		Gatekeeper: "http://localhost:4224",
+		WebPorts:   []uint16{443},
 		Engine:     "bolt", Data: "/home/ann/.local/state/holdmail", DiskFloor: 32 << 20,
 		UploadLimit: 5 << 20, MaxRecipients: 1000, MessageTTL: 7 * 24 * time.Hour,
 		Caps: storage.Caps{
 			RecipientBytes: 16 << 20, TotalBytes: 256 << 20,
 			RecipientMessages: 10_000, TotalMessages: 500_000, Challenges: 10_000,
 		},
+		RateLimit: true, RateWindow: time.Minute, ReadPerSource: 300, ReadGlobal: 3000,
+		DepositPerSource: 16 << 20, DepositGlobal: 64 << 20, MaxSources: 20_000, IPv6Bits: 64,
+		MemoryBudget: 32 << 20, MaxConnections: 512, MaxWaiters: 256,
+		ForwardingHeader: "either", UnixMode: 0o660, UnixSource: "none",
 		LogFormat: "auto",
 	}
-	if err != nil || len(warnings) != 0 || got != want {
+	if err != nil || len(warnings) != 0 || !reflect.DeepEqual(got, want) {
 		t.Errorf("Load = %+v, %q, %v\nwant   %+v", got, warnings, err, want)
 	}
 }
@@ -71,6 +78,20 @@ func TestEverySettingIsReadFromItsVariableAndItsFlag(t *testing.T) {
 		"ARCHON_GATEKEEPER_URL": "https://keeper.example/x", "ARCHON_DIDCOMM_DB": "memory", "HOLDMAIL_DATA": "/srv/mail",
 		"HOLDMAIL_DISK_FLOOR": "0", "HOLDMAIL_LOG_LEVEL": "debug", "HOLDMAIL_LOG_FORMAT": "json",
 		"HOLDMAIL_MAX_MESSAGES": "600000", "ARCHON_DIDCOMM_MAX_TOTAL_BYTES": "300000000", "ARCHON_DIDCOMM_MAX_RECIPIENT_BYTES": "30000000",
+		"HOLDMAIL_TLS_CERT": "/etc/chain.pem", "HOLDMAIL_TLS_KEY": "/etc/key.pem", "HOLDMAIL_ACME_DOMAIN": "mail.example, b.example",
+		"HOLDMAIL_ACME_ACCEPT_TERMS": "yes", "HOLDMAIL_ACME_EMAIL": "ann@example", "HOLDMAIL_ACME_DIRECTORY": "https://ca.example/dir",
+		"HOLDMAIL_ACME_CA": "/etc/ca.pem", "HOLDMAIL_MEMORY_BUDGET": "64mb",
+		"ARCHON_DRAWBRIDGE_DIDCOMM_DEPOSIT_GLOBAL_BYTES": "70000000", "HOLDMAIL_RATE_LIMIT": "off", "HOLDMAIL_IPV6_PREFIX": "56", "HOLDMAIL_TRUSTED_PROXIES": "10.0.0.1, fd00::/8",
+		"HOLDMAIL_FORWARDING_HEADER": "forwarded", "HOLDMAIL_PROXY_PROTOCOL": "on", "HOLDMAIL_LISTEN_UNIX": "/run/mail.sock",
+		"HOLDMAIL_LISTEN_UNIX_MODE": "0600", "HOLDMAIL_LISTEN_UNIX_SOURCE": "headers",
+		"HOLDMAIL_RESOLVERS": "web, key", "HOLDMAIL_WEB_PORTS": "443, 8443", "HOLDMAIL_WEB_PRIVATE": "on",
+	}
+	needs := map[string][]string{
+		"HOLDMAIL_PROXY_PROTOCOL": {"HOLDMAIL_TRUSTED_PROXIES=10.0.0.1"},
+		"HOLDMAIL_TLS_CERT":       {"HOLDMAIL_TLS_KEY=/etc/key.pem"},
+		"HOLDMAIL_TLS_KEY":        {"HOLDMAIL_TLS_CERT=/etc/chain.pem"},
+		"HOLDMAIL_ACME_DOMAIN":    {"HOLDMAIL_ACME_ACCEPT_TERMS=yes"},
+		"HOLDMAIL_ACME_HTTP_PORT": {"HOLDMAIL_ACME_DOMAIN=mail.example", "HOLDMAIL_ACME_ACCEPT_TERMS=yes"},
 	}
 	plain, _, err := load(t, nil, nil)
 	if err != nil {
@@ -81,12 +102,12 @@ func TestEverySettingIsReadFromItsVariableAndItsFlag(t *testing.T) {
 		if value == "" {
 			value = "1234"
 		}
-		byVariable, _, err := load(t, nil, []string{s.env + "=" + value})
-		if err != nil || byVariable == plain {
+		byVariable, _, err := load(t, nil, append(needs[s.env], s.env+"="+value))
+		if err != nil || reflect.DeepEqual(byVariable, plain) {
 			t.Errorf("%s=%s changes nothing (%v)", s.env, value, err)
 		}
-		byFlag, _, err := load(t, []string{"--" + s.flag, value}, nil)
-		if err != nil || byFlag != byVariable {
+		byFlag, _, err := load(t, []string{"--" + s.flag, value}, needs[s.env])
+		if err != nil || !reflect.DeepEqual(byFlag, byVariable) {
 			t.Errorf("--%s %s gives %+v, %v; the variable gives %+v", s.flag, value, byFlag, err, byVariable)
 		}
 	}
@@ -114,6 +135,9 @@ func TestWrongValuesAreRefused(t *testing.T) {
 		"bind":                {"0.0.0.0:80", "[::]", "a b", "-x", ""},
 		"base-path":           {"didcomm", "//", "/a//b", "/:id", "/*x", "/..", "/a?b", ""},
 		"public-url":          {"relay.example", "ftp://relay.example", "https://", "https://:80", "https://u@relay.example", "https://relay.example/?", "https://relay.example/#x", ""},
+		"resolvers":           {"key,,jwk", "key,key", "did:key", "KEY", "gatekeeper,", ""},
+		"web-ports":           {"0", "443,", "65536", "443-445", ""},
+		"web-private":         {"yes", ""},
 		"gatekeeper":          {"localhost:4224", "unix:///run/gatekeeper"},
 		"db":                  {"BOLT", "sqlite", ""},
 		"data":                {""},
@@ -126,6 +150,22 @@ func TestWrongValuesAreRefused(t *testing.T) {
 		"max-messages":        {"0", "1000000001"},
 		"max-challenges":      {"0", "NaN"},
 		"log-format":          {"xml"},
+		"tls-cert":            {"", "a\x00b"},
+		"acme-domain":         {"localhost", "mail.example,", "*.example.org", "192.0.2.1", "mail.example.", "a b.example", "münchen.example", "-a.example", ""},
+		"acme-accept-terms":   {"no", "YES", "1", ""},
+		"acme-email":          {"ann", "ann@example,bob@example", "a b@example", ""},
+		"acme-http-port":      {"0", "65536"},
+		"rate-limit":          {"yes", "OFF", ""},
+		"rate-limit-window":   {"0", "60s", "-1", "86401"},
+		"read-per-source":     {"0", "-1", "NaN"}, "read-global": {"0", "3e3"},
+		"deposit-per-source-bytes": {"0", "16mb"}, "deposit-global-bytes": {"0", "-67108864"},
+		"max-sources": {"0"}, "ipv6-prefix": {"47", "129"},
+		"trusted-proxies":    {"10.0.0.0/33", "proxy.example", "10.0.0.1;10.0.0.2", "::ffff:10.0.0.0/104", "fe80::1%eth0", ",", ""},
+		"forwarding-header":  {"x-real-ip", ""},
+		"proxy-protocol":     {"v2", ""},
+		"listen-unix":        {strings.Repeat("/x", 54), ""},
+		"listen-unix-mode":   {"660x", "0170", "01777", ""},
+		"listen-unix-source": {"forwarded", ""},
 	}
 	for flag, texts := range wrong {
 		for _, text := range texts {
@@ -148,12 +188,29 @@ func TestContradictions(t *testing.T) {
 		want   []string // named, in order
 	}{
 		{"none, even on 32 bits", func(*Config) {}, nil},
-		{"equal is no contradiction", func(c *Config) { c.UploadLimit = c.Caps.RecipientBytes }, nil},
-		{"upload over a mailbox", func(c *Config) { c.UploadLimit = c.Caps.RecipientBytes + 1 }, []string{"UPLOAD_LIMIT", "MAX_RECIPIENT_BYTES"}},
+		{"equal is no contradiction", func(c *Config) { c.UploadLimit, c.MemoryBudget = c.Caps.RecipientBytes, 64<<20 }, nil},
+		{"upload over a mailbox", func(c *Config) { c.UploadLimit, c.MemoryBudget = c.Caps.RecipientBytes+1, 64<<20 }, []string{"UPLOAD_LIMIT", "MAX_RECIPIENT_BYTES"}},
 		{"mailbox over the total", func(c *Config) { c.Caps.TotalBytes = c.Caps.RecipientBytes - 1 }, []string{"MAX_RECIPIENT_BYTES", "MAX_TOTAL_BYTES"}},
 		{"mailbox messages over the total", func(c *Config) { c.Caps.TotalMessages = 9999 }, []string{"MAX_RECIPIENT_MESSAGES", "MAX_MESSAGES"}},
+		{"reads of one over all", func(c *Config) { c.ReadPerSource = 3001 }, []string{"READ_PER_SOURCE", "READ_GLOBAL"}},
+		{"deposits of one over all", func(c *Config) { c.DepositGlobal = c.DepositPerSource - 1 }, []string{"DEPOSIT_PER_SOURCE", "DEPOSIT_GLOBAL"}},
+		{"an upload over the memory", func(c *Config) { c.UploadLimit = 12 << 20 }, []string{"MEMORY_BUDGET", "UPLOAD_LIMIT"}},
+		{"nobody to introduce", func(c *Config) { c.ProxyProtocol = true }, []string{"PROXY_PROTOCOL", "TRUSTED_PROXIES"}},
 		{"a file over the map", func(c *Config) { c.Caps.TotalBytes = 1 << 30 }, []string{"MAX_TOTAL_BYTES", "MAX_MESSAGES", "32-bit"}},
 		{"memory has no file", func(c *Config) { c.Caps.TotalBytes, c.Engine = 1<<30, "memory" }, nil},
+		{"a certificate without its key", func(c *Config) { c.HTTPS.CertFile = "/c" }, []string{"TLS_CERT", "TLS_KEY"}},
+		{"a key without its certificate", func(c *Config) { c.HTTPS.KeyFile = "/k" }, []string{"TLS_KEY", "TLS_CERT"}},
+		{"two ways to a certificate", func(c *Config) {
+			c.HTTPS = HTTPS{CertFile: "/c", KeyFile: "/k", Domains: []string{"mail.example"}, AcceptTerms: true}
+		}, []string{"TLS_CERT", "ACME_DOMAIN"}},
+		{"terms not accepted", func(c *Config) { c.HTTPS.Domains = []string{"mail.example"} }, []string{"ACME_DOMAIN", "ACCEPT_TERMS"}},
+		{"challenges for nothing", func(c *Config) { c.HTTPS.ChallengePort = 80 }, []string{"ACME_HTTP_PORT", "ACME_DOMAIN"}},
+		{"one port for two", func(c *Config) {
+			c.HTTPS = HTTPS{Domains: []string{"mail.example"}, AcceptTerms: true, ChallengePort: c.Port}
+		}, []string{"ACME_HTTP_PORT", "DIDCOMM_PORT"}},
+		{"no home for certificates", func(c *Config) {
+			c.HTTPS, c.Engine, c.Data = HTTPS{Domains: []string{"mail.example"}, AcceptTerms: true}, "memory", ""
+		}, []string{"HOLDMAIL_DATA", "HOME"}},
 		{"no home for the data", func(c *Config) { c.Data = "" }, []string{"HOLDMAIL_DATA", "HOME"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -225,6 +282,26 @@ func TestLocalURL(t *testing.T) {
 	} {
 		if got := (Config{BindAddress: bind, Port: 4236}).LocalURL(); got != want {
 			t.Errorf("bound to %s: %s, want %s", bind, got, want)
+		}
+	}
+}
+
+func TestWithHTTPSTheRelayIsReachedByTheNameOfItsCertificate(t *testing.T) {
+	acme := []string{"HOLDMAIL_ACME_DOMAIN=Mail.example,b.example", "HOLDMAIL_ACME_ACCEPT_TERMS=yes"}
+	files := []string{"HOLDMAIL_TLS_CERT=/c", "HOLDMAIL_TLS_KEY=/k"}
+	for _, tt := range []struct {
+		name            string
+		environ         []string
+		endpoint, local string
+	}{
+		{"ACME", acme, "https://mail.example/didcomm", "https://mail.example/didcomm"},
+		{"ACME, published elsewhere", append(acme, "HOLDMAIL_PUBLIC_URL=https://c.example:8443"), "https://c.example:8443/didcomm", "https://c.example:8443/didcomm"},
+		{"files", files, "", "https://127.0.0.1:4236"},
+		{"files, published", append(files, "HOLDMAIL_PUBLIC_URL=https://mail.example"), "https://mail.example/didcomm", "https://mail.example/didcomm"},
+	} {
+		c, _, err := load(t, nil, tt.environ)
+		if err != nil || c.Endpoint() != tt.endpoint || c.LocalURL() != tt.local {
+			t.Errorf("%s: published %q, here %q, %v; want %q and %q", tt.name, c.Endpoint(), c.LocalURL(), err, tt.endpoint, tt.local)
 		}
 	}
 }

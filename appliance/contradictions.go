@@ -20,12 +20,23 @@ func contradictions(c Config, bad map[string]bool, maxMap int64) (errs []error) 
 	atMost("ARCHON_DIDCOMM_UPLOAD_LIMIT", c.UploadLimit, "ARCHON_DIDCOMM_MAX_RECIPIENT_BYTES", c.Caps.RecipientBytes)
 	atMost("ARCHON_DIDCOMM_MAX_RECIPIENT_BYTES", c.Caps.RecipientBytes, "ARCHON_DIDCOMM_MAX_TOTAL_BYTES", c.Caps.TotalBytes)
 	atMost("HOLDMAIL_MAX_RECIPIENT_MESSAGES", c.Caps.RecipientMessages, "HOLDMAIL_MAX_MESSAGES", c.Caps.TotalMessages)
+	atMost("ARCHON_DRAWBRIDGE_DIDCOMM_READ_PER_SOURCE", c.ReadPerSource, "ARCHON_DRAWBRIDGE_DIDCOMM_READ_GLOBAL", c.ReadGlobal)
+	atMost("ARCHON_DRAWBRIDGE_DIDCOMM_DEPOSIT_PER_SOURCE_BYTES", c.DepositPerSource, "ARCHON_DRAWBRIDGE_DIDCOMM_DEPOSIT_GLOBAL_BYTES", c.DepositGlobal)
+	if least := minMemory(c); c.MemoryBudget < least && !bad["HOLDMAIL_MEMORY_BUDGET"] && !bad["ARCHON_DIDCOMM_UPLOAD_LIMIT"] {
+		errs = append(errs, fmt.Errorf("%s is %d and %s is %d: want at least %d for the first, so that the largest upload fits with the copies made of it",
+			named("HOLDMAIL_MEMORY_BUDGET"), c.MemoryBudget, named("ARCHON_DIDCOMM_UPLOAD_LIMIT"), c.UploadLimit, least))
+	}
+	if c.ProxyProtocol && len(c.TrustedProxies) == 0 && !bad["HOLDMAIL_TRUSTED_PROXIES"] {
+		errs = append(errs, errors.New(named("HOLDMAIL_PROXY_PROTOCOL")+" is on and "+named("HOLDMAIL_TRUSTED_PROXIES")+" is unset: want the proxies that speak it"))
+	}
 
+	errs = append(errs, c.HTTPS.contradictions(c.Port, bad)...)
+
+	if c.Data == "" && !bad["HOLDMAIL_DATA"] && (c.Engine == "bolt" || len(c.HTTPS.Domains) > 0) {
+		errs = append(errs, errors.New(named("HOLDMAIL_DATA")+" is unset, and so are STATE_DIRECTORY, XDG_STATE_HOME and HOME: want a folder"))
+	}
 	if c.Engine != "bolt" {
 		return errs
-	}
-	if c.Data == "" && !bad["HOLDMAIL_DATA"] {
-		errs = append(errs, errors.New(named("HOLDMAIL_DATA")+" is unset, and so are STATE_DIRECTORY, XDG_STATE_HOME and HOME: want a folder"))
 	}
 	if file := maxFile(c.Caps); file > maxMap && !bad["ARCHON_DIDCOMM_MAX_TOTAL_BYTES"] && !bad["HOLDMAIL_MAX_MESSAGES"] {
 		errs = append(errs, fmt.Errorf("%s is %d and %s is %d, for which the file may grow to %d bytes: want what fits into %d, the most this 32-bit build can map",

@@ -34,3 +34,11 @@ func TestShares(t *testing.T) {
 		})
 	}
 }
+
+func TestHalfOfTheConnectionsDoNotWait(t *testing.T) {
+	for _, tt := range []struct{ setting, connections, want int }{{256, 512, 256}, {256, 300, 150}, {10, 512, 10}, {0, 512, 0}} {
+		if got := maxWaiters(Config{MaxWaiters: tt.setting}, tt.connections); got != tt.want {
+			t.Errorf("%d waiters and %d connections: %d may wait, want %d", tt.setting, tt.connections, got, tt.want)
+		}
+	}
+}

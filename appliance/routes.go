@@ -8,6 +8,7 @@ import (
 	"github.com/julienschmidt/httprouter"
 
 	"github.com/holdmail/holdmail/appliance/door"
+	"github.com/holdmail/holdmail/ratelimit"
 )
 
 // table is one door's calls, and how it answers the errors of all of them.
@@ -18,20 +19,22 @@ type table struct {
 
 // routes answers the calls of the tables at / and under base, which may be "".
 // A trailing slash makes no difference. What is no call is a 404, a call by
-// another method a 405, both as the doors refuse; OPTIONS tells the methods.
-func routes(base string, journal *door.Journal, tables ...table) http.Handler {
+// another method a 405, both as the doors refuse; OPTIONS tells the methods. Each
+// call pays its class's budget first, and what is no call pays as a read.
+func routes(base string, journal *door.Journal, budgets *limit, tables ...table) http.Handler {
 	router := httprouter.New()
 	router.RedirectTrailingSlash = false // a redirected POST loses its body with some clients
 	router.RedirectFixedPath = false
 	for _, t := range tables {
 		for _, route := range t.routes {
+			route.Handler = budgets.charged(route.Class, route.Handler)
 			for _, prefix := range slices.Compact([]string{"", base}) {
 				router.Handler(route.Method, prefix+route.Path, door.Handle(route, t.rules, journal))
 			}
 		}
 	}
 	other := func(h door.Handler) http.Handler {
-		return door.Handle(door.Route{Path: "other", Handler: h}, nil, journal)
+		return door.Handle(door.Route{Path: "other", Handler: budgets.charged(ratelimit.Read, h)}, nil, journal)
 	}
 	router.NotFound = other(refuse(http.StatusNotFound, "no such call"))
 	router.MethodNotAllowed = other(refuse(http.StatusMethodNotAllowed, "this call has another method"))

@@ -25,7 +25,7 @@ func surface(base string) http.Handler {
 		{Method: http.MethodGet, Path: "/health", Handler: echo("well")},
 		{Method: http.MethodPost, Path: "/api/v1/messages", Handler: echo("kept")},
 	}
-	return allowOrigins(routes(base, door.NewJournal(slog.New(slog.DiscardHandler)), table{routes: calls}))
+	return allowOrigins(routes(base, door.NewJournal(slog.New(slog.DiscardHandler)), nil, table{routes: calls}))
 }
 
 func ask(h http.Handler, method, target, body string, headers ...string) *http.Response {

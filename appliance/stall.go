@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net"
-	"net/http"
 	"os"
 	"syscall"
 	"time"
@@ -53,12 +52,12 @@ func (l stallListener) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	tcp := conn.(*net.TCPConn)
-	raw, err := tcp.SyscallConn()
+	halves := conn.(socket)
+	raw, err := halves.SyscallConn()
 	if err != nil {
-		return nil, errors.Join(err, tcp.Close())
+		return nil, errors.Join(err, halves.Close())
 	}
-	return &tcpConn{stallConn{tcp, l.stall, func() int { return unacknowledged(raw) }}, tcp}, nil
+	return &socketConn{stallConn{halves, l.stall, func() int { return unacknowledged(raw) }}, halves}, nil
 }
 
 // unacknowledged is how many written bytes the peer has not confirmed.
@@ -102,23 +101,19 @@ func (c stallConn) Write(p []byte) (written int, err error) {
 	}
 }
 
-// tcpConn is a stallConn of which one side can be closed.
-type tcpConn struct {
+// socket is a TCP or Unix connection.
+type socket interface {
+	net.Conn
+	syscall.Conn
+	CloseWrite() error
+}
+
+// socketConn is a stallConn of which one side can be closed.
+type socketConn struct {
 	stallConn
-	tcp *net.TCPConn
+	socket socket
 }
 
 // CloseWrite lets the server end its side first, so that a refused sender reads
 // the refusal before the connection is reset.
-func (c *tcpConn) CloseWrite() error { return c.tcp.CloseWrite() }
-
-// boundUnread limits how long the server waits, after h has answered, for the
-// rest of a body that h left unread.
-func boundUnread(h http.Handler, stall time.Duration) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		h.ServeHTTP(w, r)
-		if hasBody(r) {
-			_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(stall)) // test recorders have none
-		}
-	})
-}
+func (c *socketConn) CloseWrite() error { return c.socket.CloseWrite() }

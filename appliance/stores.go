@@ -51,6 +51,14 @@ func openBolt(c Config, options storage.Options, log *slog.Logger) (stores, erro
 	return stores{s.Mailbox(), s.Challenges(), s}, nil
 }
 
+// commitBytes is what an engine copies of bodies at one time, at most.
+func commitBytes(c Config) int64 {
+	if c.Engine != "bolt" {
+		return 0
+	}
+	return bolt.CommitBytes(c.UploadLimit)
+}
+
 // dataFile is where the mail is kept; "" for an engine without a file.
 func dataFile(c Config) string {
 	if c.Engine != "bolt" {
