@@ -2,12 +2,15 @@ package client
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"strconv"
 	"time"
 )
+
+var errNoAnswer = errors.New("the answer is not what a relay says")
 
 // Error is a relay's answer that is not a 200.
 type Error struct {
@@ -22,6 +25,22 @@ func (e *Error) Error() string {
 		return fmt.Sprintf("the relay answered %d", e.Status)
 	}
 	return fmt.Sprintf("the relay answered %d: %q", e.Status, e.Message)
+}
+
+// outage is a fault of the relay or of the way to it.
+type outage struct{ error }
+
+// Unwrap returns the fault itself.
+func (o outage) Unwrap() error { return o.error }
+
+// Temporary says whether err, from a call of a Client, may pass by itself: the
+// relay was out of reach, its answer broke off, or it asked to be tried later.
+func Temporary(err error) bool {
+	if refused, ok := errors.AsType[*Error](err); ok {
+		return refused.Status == http.StatusTooManyRequests || refused.Status == http.StatusRequestTimeout || refused.Status >= 500
+	}
+	_, ok := errors.AsType[outage](err)
+	return ok
 }
 
 // refusal reads what a relay says with a status that is not 200: {"error": "…"},

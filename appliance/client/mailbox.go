@@ -1,10 +1,11 @@
 package client
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"io"
 	"net/http"
-	"time"
 
 	"github.com/holdmail/holdmail/appliance/identity"
 )
@@ -15,13 +16,6 @@ type Proof struct {
 	DID       string `json:"did"`
 	Challenge string `json:"challenge"`
 	Signature string `json:"signature"`
-}
-
-// Message is one envelope that waited.
-type Message struct {
-	ID       string    `json:"id"`
-	Envelope string    `json:"message"` // byte for byte as it was deposited
-	Received time.Time `json:"received"`
 }
 
 // Health returns nil if the relay says that it is ready.
@@ -40,10 +34,22 @@ func (c *Client) Health(ctx context.Context) error {
 
 // Deposit files an encrypted envelope and returns an id per recipient's mailbox.
 func (c *Client) Deposit(ctx context.Context, envelope []byte) (ids []string, err error) {
+	return c.DepositFrom(ctx, bytes.NewReader(envelope), int64(len(envelope)))
+}
+
+// DepositFrom is Deposit of an envelope that is read while it is sent. It has
+// size bytes, or an unknown number if size is -1.
+func (c *Client) DepositFrom(ctx context.Context, envelope io.Reader, size int64) (ids []string, err error) {
 	var answer struct {
 		IDs []string `json:"ids"`
 	}
-	err = c.call(ctx, http.MethodPost, "/api/v1/messages", "application/didcomm-encrypted+json", envelope, &answer)
+	err = c.call(ctx, request{
+		method:    http.MethodPost,
+		path:      "/api/v1/messages",
+		mediaType: "application/didcomm-encrypted+json",
+		body:      envelope,
+		size:      size,
+	}, &answer)
 	return answer.IDs, err
 }
 
@@ -68,24 +74,6 @@ func (c *Client) Prove(ctx context.Context, who *identity.Identity) (Proof, erro
 		return Proof{}, err
 	}
 	return Proof{DID: string(who.DID()), Challenge: challenge, Signature: who.Sign(challenge)}, nil
-}
-
-// Fetch returns all mail that waits for who, oldest first, and leaves it there.
-func (c *Client) Fetch(ctx context.Context, who *identity.Identity) ([]Message, error) {
-	p, err := c.Prove(ctx, who)
-	if err != nil {
-		return nil, err
-	}
-	return c.FetchWith(ctx, p)
-}
-
-// FetchWith is Fetch with a proof of the caller's making.
-func (c *Client) FetchWith(ctx context.Context, p Proof) ([]Message, error) {
-	var answer struct {
-		Messages []Message `json:"messages"`
-	}
-	err := c.post(ctx, "/api/v1/messages/fetch", p, &answer)
-	return answer.Messages, err
 }
 
 // Remove acknowledges ids, and returns how many were really removed.

@@ -17,6 +17,7 @@ import (
 	"github.com/holdmail/holdmail/appliance/client"
 	"github.com/holdmail/holdmail/appliance/did"
 	"github.com/holdmail/holdmail/appliance/resolve"
+	"github.com/holdmail/holdmail/storage"
 )
 
 // relay is a small relay with faults to choose from. It has a real gate.
@@ -52,7 +53,7 @@ func newRelay(t testing.TB, faults ...func(*relay)) (r *relay, base string) {
 	return r, server.URL
 }
 
-func (r *relay) Issue(_ context.Context, challenge string) error {
+func (r *relay) Issue(_ context.Context, challenge string, _ ...storage.Holder) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.live[challenge] = true

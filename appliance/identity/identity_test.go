@@ -11,6 +11,7 @@ import (
 	"github.com/holdmail/holdmail/appliance/did"
 	"github.com/holdmail/holdmail/appliance/identity"
 	"github.com/holdmail/holdmail/appliance/resolve"
+	"github.com/holdmail/holdmail/storage"
 )
 
 func newIdentity(t testing.TB) *identity.Identity {
@@ -38,8 +39,8 @@ func TestIdentityIsADIDKey(t *testing.T) {
 // always is an engine to which every challenge is live.
 type always struct{}
 
-func (always) Issue(context.Context, string) error           { return nil }
-func (always) Consume(context.Context, string) (bool, error) { return true, nil }
+func (always) Issue(context.Context, string, ...storage.Holder) error { return nil }
+func (always) Consume(context.Context, string) (bool, error)          { return true, nil }
 
 func TestGateAcceptsWhatAnIdentitySigns(t *testing.T) {
 	gate := &auth.Gate{Challenges: always{}, Resolver: resolve.Key{}}

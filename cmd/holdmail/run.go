@@ -12,9 +12,12 @@ import (
 
 // commands is the command line.
 type commands struct {
-	Serve    serve       `cmd:"" help:"Run the relay until SIGTERM or SIGINT."`
-	Selftest selftest    `cmd:"" help:"Carry one envelope through a relay and report each step."`
-	Version  showVersion `cmd:"" help:"Print the version."`
+	Serve    serve            `cmd:"" help:"Run the relay until SIGTERM or SIGINT."`
+	Selftest selftest         `cmd:"" help:"Carry one envelope through a relay and report each step."`
+	Identity identityCommands `cmd:"" help:"Make an identity whose mail can be fetched."`
+	Deposit  deposit          `cmd:"" help:"Leave a packed envelope at a relay."`
+	Fetch    fetch            `cmd:"" help:"Bring the mail of an identity, and acknowledge it once it is safe."`
+	Version  showVersion      `cmd:"" help:"Print the version."`
 }
 
 // run does what args say and returns the exit code. No args at all ask for help.
@@ -43,5 +46,5 @@ func run(ctx context.Context, args []string) int {
 // fail tells the reason and returns the exit code.
 func fail(err error) int {
 	fmt.Fprintln(os.Stderr, "holdmail:", err)
-	return 1
+	return exitCode(err)
 }

@@ -1,11 +1,14 @@
 package main
 
 import (
+	"crypto/tls"
+	"errors"
 	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -29,6 +32,7 @@ func TestScripts(t *testing.T) {
 		RequireUniqueNames:  true,
 		RequireExplicitExec: true,
 		Setup: func(env *testscript.Env) error {
+			env.Values[proxyKey{}] = new(*proxy)
 			env.Setenv("SOURCE", root)
 			env.Setenv("HOME", env.WorkDir)
 			env.Setenv("ARCHON_BIND_ADDRESS", "127.0.0.1")
@@ -38,20 +42,26 @@ func TestScripts(t *testing.T) {
 			}
 			return nil
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"ready": ready, "mode": mode, "sigterm": sigterm},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"ready": ready, "mode": mode, "sigterm": sigterm, "exits": exits,
+			"envelope": envelope, "holds": holds, "appears": appears, "certificate": certificate,
+			"proxy": startProxy, "stalled": stalled,
+		},
 	})
 }
 
 // ready waits until the script's relay answers.
 func ready(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 0 {
-		ts.Fatalf("usage: ready")
+	if neg || len(args) > 1 {
+		ts.Fatalf("usage: ready [https]")
 	}
-	url := "http://127.0.0.1:" + ts.Getenv("ARCHON_DIDCOMM_PORT") + "/health"
+	scheme := append(args, "http")[0]
+	url := scheme + "://127.0.0.1:" + ts.Getenv("ARCHON_DIDCOMM_PORT") + "/health"
+	anyone := http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true}}
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); <-tick.C {
-		answer, err := http.Get(url)
+		answer, err := anyone.Get(url)
 		if err != nil {
 			continue
 		}
@@ -82,6 +92,24 @@ func mode(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	if got := stat.Mode().String(); got != args[0] {
 		ts.Fatalf("%s is %s, want %s", args[1], got, args[0])
+	}
+}
+
+// exits runs a command that must end with a certain code.
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits code program [args...]")
+	}
+	code := 0
+	if err := ts.Exec(args[1], args[2:]...); err != nil {
+		failed, ok := errors.AsType[*exec.ExitError](err)
+		if !ok {
+			ts.Fatalf("%v", err)
+		}
+		code = failed.ExitCode()
+	}
+	if strconv.Itoa(code) != args[0] {
+		ts.Fatalf("ended with %d, want %s", code, args[0])
 	}
 }
 

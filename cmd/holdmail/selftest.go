@@ -3,10 +3,8 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
 	"time"
 
-	"github.com/holdmail/holdmail/appliance"
 	"github.com/holdmail/holdmail/appliance/client"
 )
 
@@ -17,15 +15,12 @@ type selftest struct {
 
 // Run prints each step with its time. It returns an error if one failed.
 func (s selftest) Run(ctx context.Context) error {
-	if s.URL == "" {
-		config, _, err := appliance.Load(appliance.Flags{}, os.Environ())
-		if err != nil {
-			return err
-		}
-		s.URL = config.LocalURL()
+	url, err := relayURL(s.URL)
+	if err != nil {
+		return err
 	}
-	fmt.Println("testing", s.URL)
-	if err := client.Selftest(ctx, s.URL, printStep); err != nil {
+	fmt.Println("testing", url)
+	if err := client.Selftest(ctx, url, printStep); err != nil {
 		fmt.Println("FAIL")
 		return err
 	}

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"os"
+	"time"
+
+	"github.com/holdmail/holdmail/appliance/pickup"
+)
+
+// fetch brings the mail of an identity.
+type fetch struct {
+	URL       string `arg:"" optional:"" help:"The relay's URL; else the relay on this machine."`
+	Identity  string `placeholder:"FILE" help:"The identity file; else ~/.config/holdmail/identity.json."`
+	Out       string `placeholder:"FOLDER" help:"Keep each message in a file there and print its path; else print a line of JSON for each."`
+	Keep      bool   `help:"Acknowledge nothing: the relay keeps all of it."`
+	Wait      int    `placeholder:"SECONDS" help:"Wait so long for mail if there is none: up to 60."`
+	MaxAnswer int64  `placeholder:"BYTES" default:"67108864" help:"Bytes of mail to take at once, as the relay writes them; the default is ${default}."`
+}
+
+const maxWait = 60 // seconds
+
+// Validate is asked by the command line.
+func (f fetch) Validate() error {
+	if f.Wait < 0 || f.Wait > maxWait {
+		return errors.New("--wait: want seconds from 0 to 60")
+	}
+	if f.MaxAnswer <= 0 {
+		return errors.New("--max-answer: want a number of bytes above 0")
+	}
+	return nil
+}
+
+// Run brings all mail that waits, and acknowledges what is safe.
+func (f fetch) Run(ctx context.Context) error {
+	owner, err := openIdentity(f.Identity)
+	if err != nil {
+		return err
+	}
+	relay, err := relayAt(f.URL)
+	if err != nil {
+		return err
+	}
+	relay.MaxAnswer = f.MaxAnswer
+	p := pickup.Pickup{Relay: relay, Owner: owner, Wait: time.Duration(f.Wait) * time.Second, Leave: f.Keep}
+	if f.Out == "" {
+		p.Shelf = &pickup.Lines{Out: os.Stdout}
+		return callError(interrupted(ctx, p.Run(ctx)))
+	}
+	folder, err := pickup.OpenFolder(f.Out, os.Stdout)
+	if err != nil {
+		return callError(err)
+	}
+	p.Shelf = folder
+	err = callError(interrupted(ctx, p.Run(ctx)))
+	return cmp.Or(err, folder.Close())
+}
