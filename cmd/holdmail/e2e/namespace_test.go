@@ -55,7 +55,13 @@ func address(t testing.TB, machine, cidr string) {
 // dial connects from the callers' machine, from one of its addresses. A network
 // namespace belongs to a thread, and a socket to the one it was made in.
 func (n network) dial(ctx context.Context, from, to string) (conn net.Conn, err error) {
-	runtime.LockOSThread() // never unlocked: the thread ends with its goroutine
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread() // the thread must live: it may be the parent of a relay
+	home, err := os.Open("/proc/thread-self/ns/net")
+	if err != nil {
+		return nil, err
+	}
+	defer home.Close()
 	machine, err := os.Open(filepath.Join("/var/run/netns", n.callers))
 	if err != nil {
 		return nil, err
@@ -64,6 +70,11 @@ func (n network) dial(ctx context.Context, from, to string) (conn net.Conn, err 
 	if err := unix.Setns(int(machine.Fd()), unix.CLONE_NEWNET); err != nil {
 		return nil, fmt.Errorf("entering %s: %w", n.callers, err)
 	}
+	defer func() {
+		if err := unix.Setns(int(home.Fd()), unix.CLONE_NEWNET); err != nil {
+			panic(fmt.Sprintf("a thread is lost in %s: %v", n.callers, err))
+		}
+	}()
 	dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}
 	return dialer.DialContext(ctx, "tcp", to)
 }
