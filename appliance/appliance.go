@@ -37,6 +37,7 @@ type Appliance struct {
 	https     *https // nil without a certificate
 	waiters   *mailbox.Waiters
 	resolvers resolvers
+	journal   *door.Journal
 	handler   http.Handler
 	drainFor  time.Duration
 }
@@ -49,7 +50,7 @@ func New(c Config, log *slog.Logger) (*Appliance, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &Appliance{config: c, log: log, stores: opened, drainFor: drainFor}
+	a := &Appliance{config: c, log: log, stores: opened, journal: door.NewJournal(log), drainFor: drainFor}
 	if a.https, err = openHTTPS(c, log); err != nil {
 		return nil, errors.Join(err, a.Close())
 	}
@@ -79,7 +80,7 @@ func (a *Appliance) build() (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	calls := routes(a.config.BasePath, door.NewJournal(a.log), budgets, doors...)
+	calls := routes(a.config.BasePath, a.journal, budgets, doors...)
 	arriving := arrivals(boundStreams(allowOrigins(calls), stallAfter), newMemory(a.config))
 	return occupied(source.Identify(arriving, a.sources)), nil
 }
@@ -140,6 +141,7 @@ func (a *Appliance) Serve(ctx context.Context) error {
 	a.log.Info("holdmail is stopping")
 	a.tell(systemd.Stopping)
 	a.drain(server, cut)
+	a.journal.Close()
 	return nil
 }
 

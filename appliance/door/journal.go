@@ -62,10 +62,26 @@ func (j *Journal) take(ctx context.Context, level slog.Level, lines *window) boo
 	j.mu.Lock()
 	write, leftOut := lines.take(time.Now())
 	j.mu.Unlock()
-	if leftOut > 0 {
-		j.log.LogAttrs(ctx, level, "lines left out", slog.Int("count", leftOut))
-	}
+	j.leftOut(ctx, level, leftOut)
 	return write
+}
+
+// leftOut notes how many lines were.
+func (j *Journal) leftOut(ctx context.Context, level slog.Level, lines int) {
+	if lines > 0 {
+		j.log.LogAttrs(ctx, level, "lines left out", slog.Int("count", lines))
+	}
+}
+
+// Close notes what was left out since the last line. It is for the end of the
+// last call.
+func (j *Journal) Close() {
+	j.mu.Lock()
+	refusals, failures := j.refusals.leftOut, j.failures.leftOut
+	j.refusals.leftOut, j.failures.leftOut = 0, 0
+	j.mu.Unlock()
+	j.leftOut(context.Background(), slog.LevelInfo, refusals)
+	j.leftOut(context.Background(), slog.LevelWarn, failures)
 }
 
 // abandoned notes that the caller left before its answer was out.

@@ -11,6 +11,21 @@ import (
 	"github.com/holdmail/holdmail/appliance/door"
 )
 
+func TestTheLastLinesLeftOutAreCountedAtTheEnd(t *testing.T) {
+	var log strings.Builder
+	j := journal(&log)
+	handler := door.Handle(door.Route{Handler: func(http.ResponseWriter, *http.Request) error { return errFull }}, rules, j)
+	for range 123 {
+		handler.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/", nil))
+	}
+	for range 2 {
+		j.Close()
+	}
+	if got := strings.Count(log.String(), "count=23"); got != 1 {
+		t.Errorf("the end of the journal counts the 23 lines left out %d times", got)
+	}
+}
+
 func TestAFloodOfRefusalsFillsNoLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log strings.Builder
