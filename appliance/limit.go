@@ -41,7 +41,8 @@ func (l *limit) charged(class ratelimit.Class, h door.Handler) door.Handler {
 		if r.Method == http.MethodOptions {
 			return h(w, r)
 		}
-		receipt, err := l.budgets.Take(class, payer(r), l.firstCost(class, r))
+		budget, cost := l.firstCost(class, r)
+		receipt, err := l.budgets.Take(budget, payer(r), cost)
 		if err != nil {
 			return overBudget(err, hasBody(r))
 		}
@@ -56,16 +57,19 @@ func payer(r *http.Request) ratelimit.Source {
 }
 
 // firstCost is what a call costs before its body is read: a deposit the length it
-// declares, or, since nothing longer is ever read, the upload limit. Otherwise one
-// header line could spend everybody's budget.
-func (l *limit) firstCost(class ratelimit.Class, r *http.Request) int64 {
+// declares, or, if it declares none, the upload limit. One that will be refused
+// unread costs what a read does: otherwise a header line could spend everybody's
+// budget of deposits.
+func (l *limit) firstCost(class ratelimit.Class, r *http.Request) (ratelimit.Class, int64) {
 	switch {
 	case class != ratelimit.Deposit:
-		return 1
+		return class, 1
 	case r.ContentLength < 0:
-		return l.upload
+		return class, l.upload
+	case door.RefusedUnread(r, l.upload) != nil:
+		return ratelimit.Read, 1
 	}
-	return min(r.ContentLength, l.upload)
+	return class, min(r.ContentLength, l.upload)
 }
 
 // rest charges what a deposit takes from the store, so many bytes in all, beyond

@@ -167,8 +167,8 @@ func TestADepositPaysItsLengthThenTheRest(t *testing.T) {
 	}{
 		{"kept", "12345", 5, 200, 50},
 		{"no length", "12345", -1, 200, 100},
-		{"over the upload limit", strings.Repeat("x", 101), 101, 413, 100},
-		{"a length beyond all budgets", "x", 1 << 40, 413, 100},
+		{"over the upload limit, and so unread", strings.Repeat("x", 101), 101, 413, 0},
+		{"a length beyond all budgets", "x", 1 << 40, 413, 0},
 		{"not to its end", "12345", 7, 400, 7},
 		{"not text", "\xff", 1, 400, 1},
 		{"above what is left, and so given back", strings.Repeat("x", 60), 60, 429, 0},

@@ -124,13 +124,27 @@ func TestSignatureOnAnotherCurve(t *testing.T) {
 }
 
 func TestOwnerOfBothFormsIsOne(t *testing.T) {
-	const short = "did:peer:4zQmd8CpeFPci817KDsbSAKWcXAE2mjvCQSasRewvbSF54Bd"
+	const short = "did:peer:4zQmSxwE7zQY8wJVpBcK4dh7y7PZHpuoJ2NnuQFMjngCiVrv" // the hash of z1
 	v := vectorsOn(t, did.Ed25519)[0]
 	for _, id := range []string{short, short + ":z1"} {
 		c := &challenges{live: map[string]bool{v.Challenge: true}}
 		g := &auth.Gate{Challenges: c, Resolver: &directory{doc: did.Document{Signing: keyOf(t, v.PublicKeyJWK)}}}
 		if owner, err := prove(t, g, auth.Proof{DID: id, Challenge: v.Challenge, Signature: v.Signature}); owner != short || err != nil {
 			t.Errorf("the owner of %s is %q, %v; want %s", id, owner, err, short)
+		}
+	}
+}
+
+// Whoever controls a DID that only begins like another's, in the eyes of some
+// resolver, is not the owner of the other.
+func TestALongFormWithAnotherDocumentOwnsNothingElse(t *testing.T) {
+	const victim = "did:peer:4zQmSxwE7zQY8wJVpBcK4dh7y7PZHpuoJ2NnuQFMjngCiVrv"
+	v := vectorsOn(t, did.Ed25519)[0]
+	for _, id := range []string{victim + ":z2", victim + ":", victim + ":bagattacker", victim + ":z1:bagattacker"} {
+		c := &challenges{live: map[string]bool{v.Challenge: true}}
+		g := &auth.Gate{Challenges: c, Resolver: &directory{doc: did.Document{Signing: keyOf(t, v.PublicKeyJWK)}}}
+		if owner, err := prove(t, g, auth.Proof{DID: id, Challenge: v.Challenge, Signature: v.Signature}); owner == victim {
+			t.Errorf("control of %s was taken for control of %s (%v)", id, victim, err)
 		}
 	}
 }

@@ -16,15 +16,24 @@ const (
 )
 
 // Canonical is the name of id's mailbox. It is the short form for a did:peer:4 in
-// its long form, so that mail to either is found under both; else id itself. It
-// does not say that the long form is what its hash says: PeerDocument does.
+// its long form, so that mail to either is found under both; else id itself. A long
+// form whose hash is of another document is no form of anything: whoever proves
+// control of it, by whatever resolver, has proved nothing about the short form.
 func (id ID) Canonical() ID {
-	if short, _, ok := strings.Cut(strings.TrimPrefix(string(id), peerPrefix), ":"); ok {
-		if c := ID(peerPrefix + short); c.IsShort() && strings.HasPrefix(string(id), string(c)) {
-			return c
-		}
+	short, written, ok := id.cutShort()
+	if hash := sha256.Sum256([]byte(written)); ok && string(short) == peerPrefix+"4z"+base58.Encode(append([]byte(sha256Codec), hash[:]...)) {
+		return short
 	}
 	return id
+}
+
+// cutShort takes a long form apart: into what looks like its short form, and the
+// document as it is written.
+func (id ID) cutShort() (short ID, written string, ok bool) {
+	if len(id) <= peer4Length || id[peer4Length] != ':' || !id[:peer4Length].IsShort() {
+		return "", "", false
+	}
+	return id[:peer4Length], string(id[peer4Length+1:]), true
 }
 
 // IsShort reports whether id is a did:peer:4 in its short form: a hash, which
@@ -37,12 +46,11 @@ func (id ID) IsShort() bool {
 // did:peer:4 hash ":" document, both in multibase. The hash is of the document as it
 // is written.
 func peer4Key(id ID) (Key, error) {
-	short := id.Canonical()
-	if short == id {
+	short, written, ok := id.cutShort()
+	if !ok {
 		return Key{}, fmt.Errorf("%w: did:peer:4 without its document", ErrNoKey)
 	}
-	written := string(id[len(short)+1:])
-	if hash := sha256.Sum256([]byte(written)); string(short) != peerPrefix+"4z"+base58.Encode(append([]byte(sha256Codec), hash[:]...)) {
+	if id.Canonical() != short {
 		return Key{}, fmt.Errorf("%w: did:peer:4 whose hash is of another document", ErrNoKey)
 	}
 	digits, ok := strings.CutPrefix(written, "z")

@@ -90,7 +90,8 @@ func TestBothFormsOfADIDAreOne(t *testing.T) {
 	for id, want := range map[did.ID]did.ID{
 		did.ID(peer4):                     peer4short,
 		peer4short:                        peer4short,
-		peer4short + ":":                  peer4short,
+		peer4short + ":":                  peer4short + ":", // not its document
+		peer4short + ":z1":                peer4short + ":z1",
 		peer0:                             peer0,
 		peer2:                             peer2,
 		"did:peer:4zQm:z1":                "did:peer:4zQm:z1",

@@ -22,16 +22,9 @@ var errOverLimit = errors.New("body is over the limit")
 // limit (before the body, if its declared length tells), 415 for another coding,
 // 408 for a caller that is too slow, 503 when memory is short, 400 for all else.
 func Body(r *http.Request, limit int64) ([]byte, error) {
-	inflate, err := inflater(r.Header)
+	inflate, most, err := expected(r, limit)
 	if err != nil {
 		return nil, err
-	}
-	most := limit
-	if inflate != nil {
-		most = deflatedAtMost(limit)
-	}
-	if r.ContentLength > most {
-		return nil, tooLarge(limit)
 	}
 	in, load := &wire{body: r.Body, left: most}, flight.Of(r.Context())
 	var body []byte
@@ -48,6 +41,29 @@ func Body(r *http.Request, limit int64) ([]byte, error) {
 		return nil, &Error{Status: http.StatusBadRequest, Message: "body is not UTF-8"}
 	}
 	return body, nil
+}
+
+// RefusedUnread returns the error with which Body refuses a request by its headers
+// alone, or nil.
+func RefusedUnread(r *http.Request, limit int64) error {
+	_, _, err := expected(r, limit)
+	return err
+}
+
+// expected is how a body will be inflated, nil if not at all, and how many bytes
+// of it may arrive.
+func expected(r *http.Request, limit int64) (inflate inflate, most int64, err error) {
+	if inflate, err = inflater(r.Header); err != nil {
+		return nil, 0, err
+	}
+	most = limit
+	if inflate != nil {
+		most = deflatedAtMost(limit)
+	}
+	if r.ContentLength > most {
+		return nil, 0, tooLarge(limit)
+	}
+	return inflate, most, nil
 }
 
 // wire is a body as it arrives: at most left bytes of it.
