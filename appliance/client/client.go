@@ -35,6 +35,11 @@ type Client struct {
 	// Patience is how long a call may go on with nothing sent or heard; 0 is for
 	// ever. New sets a minute.
 	Patience time.Duration
+	// Audience is the one name of the relay that proofs are made for: the endpoint
+	// that the caller knows it by. With it no plain proof is ever made. Without it,
+	// as New leaves it, a proof is made for a relay that names itself by the address
+	// that is called, and is a plain one for any other.
+	Audience string
 
 	base string
 }

@@ -127,7 +127,7 @@ func TestAnswersThatAreNone(t *testing.T) {
 		{"nothing", func(http.ResponseWriter, *http.Request) {}},
 		{"no challenge", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "{}") }},
 		{"broken off", func(w http.ResponseWriter, _ *http.Request) {
-			io.WriteString(w, `{"challenge":"c"}`)
+			io.WriteString(w, `{"challenge":"`+strings.Repeat("c", 43)+`"}`)
 			http.NewResponseController(w).Flush()
 			panic(http.ErrAbortHandler)
 		}},
@@ -142,8 +142,8 @@ func TestAnswersThatAreNone(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			c := newClient(t, serve(t, tt.h))
 			c.MaxAnswer = 1 << 20
-			if got, err := c.Challenge(t.Context()); err == nil {
-				t.Errorf("Challenge = %q, want an error", got)
+			if got, err := c.Prove(t.Context(), newIdentity(t)); err == nil {
+				t.Errorf("Prove = %v, want an error", got)
 			}
 		})
 	}
@@ -158,7 +158,13 @@ func TestNewWantsAnHTTPAddress(t *testing.T) {
 }
 
 func TestSelftestPasses(t *testing.T) {
-	r, base := newRelay(t)
+	for _, binds := range []bool{false, true} {
+		t.Run(fmt.Sprintf("a relay that binds challenges: %v", binds), func(t *testing.T) { testSelftestPasses(t, binds) })
+	}
+}
+
+func testSelftestPasses(t *testing.T, binds bool) {
+	r, base := newRelay(t, func(r *relay) { r.binds = binds })
 	var names []string
 	err := client.Selftest(t.Context(), base, func(s client.Step) {
 		names = append(names, s.Name)
@@ -186,6 +192,7 @@ func TestSelftestFindsTheFault(t *testing.T) {
 		{func(r *relay) { r.corrupts = true }, "the envelope is unchanged", "not what was deposited"},
 		{func(r *relay) { r.replays = true }, "a replayed challenge is refused", "want 401"},
 		{func(r *relay) { r.trusts = true }, "a forged signature is refused", "want 401"},
+		{func(r *relay) { r.trusts, r.binds = true, true }, "a forged signature is refused", "want 401"},
 		{func(r *relay) { r.keeps = true }, "the mailbox is empty", "want none"},
 	} {
 		t.Run(tt.last, func(t *testing.T) {

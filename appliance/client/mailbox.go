@@ -10,14 +10,6 @@ import (
 	"github.com/holdmail/holdmail/appliance/identity"
 )
 
-// Proof shows a relay who calls: a DID, a challenge of the relay's, and the
-// DID's signature over it (relay spec §3). It is good for one call.
-type Proof struct {
-	DID       string `json:"did"`
-	Challenge string `json:"challenge"`
-	Signature string `json:"signature"`
-}
-
 // Health returns nil if the relay says that it is ready.
 func (c *Client) Health(ctx context.Context) error {
 	var answer struct {
@@ -51,29 +43,6 @@ func (c *Client) DepositFrom(ctx context.Context, envelope io.Reader, size int64
 		size:      size,
 	}, &answer)
 	return answer.IDs, err
-}
-
-// Challenge asks for a challenge, good for one proof within five minutes.
-func (c *Client) Challenge(ctx context.Context) (string, error) {
-	var answer struct {
-		Challenge string `json:"challenge"`
-	}
-	if err := c.get(ctx, "/api/v1/challenge", &answer); err != nil {
-		return "", err
-	}
-	if answer.Challenge == "" {
-		return "", errors.New("the relay gave no challenge")
-	}
-	return answer.Challenge, nil
-}
-
-// Prove asks for a challenge and signs it.
-func (c *Client) Prove(ctx context.Context, who *identity.Identity) (Proof, error) {
-	challenge, err := c.Challenge(ctx)
-	if err != nil {
-		return Proof{}, err
-	}
-	return Proof{DID: string(who.DID()), Challenge: challenge, Signature: who.Sign(challenge)}, nil
 }
 
 // Remove acknowledges ids, and returns how many were really removed.

@@ -30,6 +30,7 @@ type relay struct {
 	to   []did.ID // of held, in the same order
 
 	notReady, corrupts, replays, trusts, keeps bool // faults, set before it serves
+	binds                                      bool // challenges to DIDs, which no relay did at first
 }
 
 func newRelay(t testing.TB, faults ...func(*relay)) (r *relay, base string) {
@@ -99,6 +100,9 @@ func (r *relay) deposit(w http.ResponseWriter, req *http.Request) {
 
 func (r *relay) challenge(w http.ResponseWriter, req *http.Request) {
 	text, err := r.gate.Challenge(req.Context())
+	if r.binds {
+		text, err = r.gate.BoundChallenge(req.Context(), did.ID(req.URL.Query().Get("did")))
+	}
 	if err != nil {
 		refuse(w, http.StatusInternalServerError, "internal error")
 		return

@@ -120,11 +120,11 @@ func (t *trial) forge(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	p, err := t.relay.Prove(ctx, other)
+	// The challenge is one for the DID, so that only the signature is wrong.
+	p, err := t.relay.proveAs(ctx, t.who.DID(), other)
 	if err != nil {
 		return err
 	}
-	p.DID = string(t.who.DID())
 	_, err = t.relay.FetchWith(ctx, p)
 	return wantUnauthorized(err)
 }

@@ -38,10 +38,11 @@ func (i *Identity) KeyID() string {
 	return string(i.id) + "#" + strings.TrimPrefix(string(i.id), "did:key:")
 }
 
-// Sign signs a relay's challenge: ECDSA over the SHA-256 of its text, r and s
-// as 128 hex digits, low-S (relay spec §3).
-func (i *Identity) Sign(challenge string) string {
-	hash := sha256.Sum256([]byte(challenge))
+// Sign signs a text that proves control of the DID: ECDSA over its SHA-256, r and
+// s as 128 hex digits, low-S (relay spec §3). It signs whatever it is given, so a
+// caller must never give it a stranger's text without knowing what that is.
+func (i *Identity) Sign(text string) string {
+	hash := sha256.Sum256([]byte(text))
 	signature := ecdsa.Sign(i.key, hash[:])
 	r, s := signature.R(), signature.S()
 	rb, sb := r.Bytes(), s.Bytes()
