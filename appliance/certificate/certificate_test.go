@@ -7,6 +7,7 @@ import (
 	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
+	"io/fs"
 	"log/slog"
 	"math/big"
 	"os"
@@ -101,6 +102,85 @@ func TestFilesAreReadAgainWhenTheyChange(t *testing.T) {
 		time.Sleep(lookEvery)
 		if got := serial(t, f.Certificate, ""); got != serialOf(t, second) {
 			t.Errorf("without files: certificate %s, want the last one", got)
+		}
+	})
+}
+
+// Who renews may let us read the files only later, which changes neither their time
+// nor their size.
+func TestFilesThatCannotBeReadAreTriedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		file := filepath.Join(t.TempDir(), "pair.pem")
+		log := &bytes.Buffer{}
+		first := newPair(t, "a.example", time.Now(), time.Hour)
+		replace(t, file, first)
+		f, err := OpenFiles(file, file, slog.New(slog.NewTextHandler(log, nil)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		second := newPair(t, "a.example", time.Now(), time.Hour)
+		replace(t, file, second)
+		tries := 0
+		for _, tt := range []struct {
+			name            string
+			fails           error // of reading
+			later           time.Duration
+			want            []byte
+			tries, warnings int // so far
+		}{
+			{"unreadable", fs.ErrPermission, lookEvery, first, 1, 1},
+			{"unreadable, but just looked", fs.ErrPermission, lookEvery / 2, first, 1, 1},
+			{"still unreadable", fs.ErrPermission, lookEvery / 2, first, 2, 1},
+			{"unreadable for another cause", fs.ErrInvalid, lookEvery, first, 3, 2},
+			{"readable", nil, lookEvery, second, 5, 2}, // both files
+			{"unchanged", nil, lookEvery, second, 5, 2},
+		} {
+			f.readFile = func(file string) ([]byte, error) {
+				tries++
+				if tt.fails != nil {
+					return nil, tt.fails
+				}
+				return os.ReadFile(file)
+			}
+			time.Sleep(tt.later)
+			for range 2 {
+				if got := serial(t, f.Certificate, ""); got != serialOf(t, tt.want) {
+					t.Errorf("%s: certificate %s, want %s", tt.name, got, serialOf(t, tt.want))
+				}
+			}
+			if tries != tt.tries {
+				t.Errorf("%s: tried %d times so far, want %d", tt.name, tries, tt.tries)
+			}
+			if got := strings.Count(log.String(), "level=WARN"); got != tt.warnings {
+				t.Errorf("%s: %d warnings so far, want %d:\n%s", tt.name, got, tt.warnings, log)
+			}
+		}
+	})
+}
+
+func TestFilesOfTheSameTimeAndSizeAreToldApart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		file := filepath.Join(t.TempDir(), "pair.pem")
+		then := time.Unix(1_700_000_000, 0)
+		// put replaces the pair by another of the same size and time.
+		put := func() []byte {
+			text := newPair(t, "a.example", time.Now(), time.Hour)
+			text = append(text, bytes.Repeat([]byte("\n"), 4096-len(text))...)
+			replace(t, file, text)
+			if err := os.Chtimes(file, then, then); err != nil {
+				t.Fatal(err)
+			}
+			return text
+		}
+		put()
+		f, err := OpenFiles(file, file, slog.New(slog.DiscardHandler))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := put()
+		time.Sleep(lookEvery)
+		if got := serial(t, f.Certificate, ""); got != serialOf(t, want) {
+			t.Errorf("certificate %s, want %s", got, serialOf(t, want))
 		}
 	})
 }
