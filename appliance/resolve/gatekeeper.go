@@ -3,7 +3,6 @@ package resolve
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -43,7 +42,7 @@ func NewGatekeeper(base string) (*Gatekeeper, error) {
 		http: &http.Client{
 			CheckRedirect: func(_ *http.Request, via []*http.Request) error {
 				if len(via) > maxRedirects {
-					return errors.New("too many redirects")
+					return reason("too many redirects")
 				}
 				return nil
 			},
@@ -66,7 +65,7 @@ func (g *Gatekeeper) Resolve(ctx context.Context, id did.ID) (did.Document, erro
 	defer cancel()
 	status, body, err := g.ask(ctx, id)
 	if err != nil {
-		return did.Document{}, fmt.Errorf("%w: the Gatekeeper: %w", ErrUnreachable, err)
+		return did.Document{}, unanswered("the Gatekeeper", err)
 	}
 	return read(status, body, id)
 }
@@ -82,25 +81,17 @@ func (g *Gatekeeper) Close() error {
 func (g *Gatekeeper) ask(ctx context.Context, id did.ID) (status int, body []byte, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, g.base+"/api/v1/did/"+string(id), nil)
 	if err != nil {
-		return 0, nil, errors.New("the DID makes no URL")
+		return 0, nil, reason("the DID makes no URL")
 	}
 	req.Header.Set("Accept", "application/json")
 	res, err := g.http.Do(req)
 	if err != nil {
-		return 0, nil, withoutURL(err)
+		return 0, nil, err
 	}
 	defer res.Body.Close()
 	body, err = io.ReadAll(io.LimitReader(res.Body, maxAnswer+1))
 	if err == nil && len(body) > maxAnswer {
-		err = fmt.Errorf("the answer is longer than %d bytes", maxAnswer)
+		err = reason("the answer is too long")
 	}
 	return res.StatusCode, body, err
-}
-
-// withoutURL takes the URL, and so the DID, out of an error that will be logged.
-func withoutURL(err error) error {
-	if u, ok := errors.AsType[*url.Error](err); ok {
-		return u.Err
-	}
-	return err
 }

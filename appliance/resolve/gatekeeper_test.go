@@ -181,6 +181,65 @@ func TestGatekeeperThatIsNotUpYet(t *testing.T) {
 	}
 }
 
+func TestNoErrorOfTheGatekeeperTellsTheDID(t *testing.T) {
+	const id = "did:cid:ann"
+	refused := httptest.NewServer(nil)
+	refused.Close()
+	unknown := httptest.NewTLSServer(says(200, found(id)))
+	t.Cleanup(unknown.Close)
+	plain := httptest.NewServer(says(200, found(id)))
+	t.Cleanup(plain.Close)
+	// to is a server that sends whoever asks to where, with the DID at the end.
+	to := func(where string) *resolve.Gatekeeper {
+		return gatekeeper(t, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Location", where+strings.TrimPrefix(r.URL.Path, "/api/v1/did/"))
+			w.WriteHeader(http.StatusFound)
+		})
+	}
+	// writes is a server that answers in these bytes.
+	writes := func(text string) *resolve.Gatekeeper {
+		return gatekeeper(t, func(w http.ResponseWriter, r *http.Request) {
+			conn, _, err := http.NewResponseController(w).Hijack()
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer conn.Close()
+			fmt.Fprint(conn, text)
+		})
+	}
+	hangs := gatekeeper(t, func(w http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+	hangs.Timeout = 20 * time.Millisecond
+	for name, g := range map[string]*resolve.Gatekeeper{
+		"redirects to no URL":               to("http://%zz/"),
+		"redirects to no port":              to("http://127.0.0.1:"),
+		"redirects to no scheme":            to("gopher://127.0.0.1/"),
+		"redirects to no host":              to("http:///"),
+		"redirects to itself":               to("/api/v1/did/"),
+		"redirects to one who refuses":      to(refused.URL + "/"),
+		"redirects to an unknown authority": to(unknown.URL + "/"),
+		"redirects to HTTPS that is none":   to(strings.Replace(plain.URL, "http:", "https:", 1) + "/"),
+		"refuses":                           dial(t, refused.URL),
+		"hangs":                             hangs,
+		"is of an unknown authority":        dial(t, unknown.URL),
+		"speaks no TLS":                     dial(t, strings.Replace(plain.URL, "http:", "https:", 1)),
+		"has a malformed status line":       writes(id + " 200 OK\r\n\r\n"),
+		"has a malformed status":            writes("HTTP/1.1 " + id + "\r\n\r\n"),
+		"has a malformed header":            writes("HTTP/1.1 200 OK\r\n" + id + "\r\n\r\n"),
+		"has a malformed length":            writes("HTTP/1.1 200 OK\r\nContent-Length: " + id + "\r\n\r\n"),
+		"has a malformed encoding":          writes("HTTP/1.1 200 OK\r\nTransfer-Encoding: " + id + "\r\n\r\n"),
+		"has a malformed chunk":             writes("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + id + "\r\n"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := g.Resolve(t.Context(), id)
+			if !errors.Is(err, resolve.ErrUnreachable) || !strings.Contains(err.Error(), "the Gatekeeper") {
+				t.Fatalf("error = %v, want ErrUnreachable for the Gatekeeper", err)
+			}
+			wantSecret(t, err, "did:", "ann", "127.0.0.1", "http:/")
+		})
+	}
+}
+
 func TestFloodOpensFewConnections(t *testing.T) {
 	const bound = 16
 	var now, most atomic.Int32

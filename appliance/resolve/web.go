@@ -2,14 +2,11 @@ package resolve
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
-	"os"
-	"syscall"
 	"time"
 
 	"github.com/holdmail/holdmail/appliance/did"
@@ -48,7 +45,7 @@ func (w *Web) Resolve(ctx context.Context, id did.ID) (did.Document, error) {
 	status, body, err := w.ask(ctx, id)
 	switch {
 	case err != nil:
-		return did.Document{}, unanswered(err)
+		return did.Document{}, webUnanswered(err)
 	case status == http.StatusNotFound || status == http.StatusGone:
 		return did.Document{}, fmt.Errorf("%w: its host says so (%d)", ErrNotFound, status)
 	case status != http.StatusOK:
@@ -86,13 +83,11 @@ func (w *Web) ask(ctx context.Context, id did.ID) (status int, body []byte, err 
 
 var errTooLong = errors.New("the document is too long")
 
-// unanswered says why there was no answer, in words that hold no part of the DID.
+// webUnanswered says why there was no answer, in words that hold no part of the DID.
 // What asking again cannot change is ErrNotFound, and all that is refused by us looks
 // alike, so that it tells a stranger nothing about the network around us.
-func unanswered(err error) error {
+func webUnanswered(err error) error {
 	var name *net.DNSError
-	var certificate *tls.CertificateVerificationError
-	var errno syscall.Errno
 	switch {
 	case errors.Is(err, did.ErrNotWeb):
 		return fmt.Errorf("%w: %w", ErrNotFound, did.ErrNotWeb)
@@ -100,16 +95,6 @@ func unanswered(err error) error {
 		return fmt.Errorf("%w: its host is none that may be asked", ErrNotFound)
 	case errors.Is(err, errTooLong):
 		return fmt.Errorf("%w: its document is longer than %d bytes", ErrNotFound, maxWebBody)
-	case errors.Is(err, context.Canceled):
-		return fmt.Errorf("%w: did:web: %w", ErrUnreachable, context.Canceled)
-	case errors.Is(err, context.DeadlineExceeded), os.IsTimeout(err):
-		return fmt.Errorf("%w: did:web: its host did not answer in time", ErrUnreachable)
-	case errors.As(err, &name):
-		return fmt.Errorf("%w: did:web: its host's name could not be looked up", ErrUnreachable)
-	case errors.As(err, &certificate):
-		return fmt.Errorf("%w: did:web: its host has no certificate that this machine trusts", ErrUnreachable)
-	case errors.As(err, &errno):
-		return fmt.Errorf("%w: did:web: its host: %w", ErrUnreachable, errno)
 	}
-	return fmt.Errorf("%w: did:web: its host did not speak HTTPS to the end", ErrUnreachable)
+	return unanswered("did:web: its host", err)
 }
