@@ -13,11 +13,14 @@ import (
 const (
 	slowFor  = time.Minute // is what slowPart of a body may take,
 	slowPart = 60 << 10    // bytes: one KiB a second
+
+	leaveAfter = 2 * time.Second // is how long a body is waited for that was left unread
 )
 
 // arrivals begins a load in memory for each request with a body, and bounds how
 // slowly the body comes, also where h leaves it unread: never stallAfter without
-// a byte, and never more than slowFor for the next slowPart. It comes behind source.Identify.
+// a byte, never more than slowFor for the next slowPart, and leaveAfter once there
+// is an answer. It comes behind source.Identify.
 func arrivals(h http.Handler, memory *flight.Budget) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !hasBody(r) {
@@ -25,7 +28,7 @@ func arrivals(h http.Handler, memory *flight.Budget) http.Handler {
 			return
 		}
 		in := &arriving{ReadCloser: r.Body, control: http.NewResponseController(w), due: time.Now().Add(slowFor)}
-		in.load = memory.Begin(source.Of(r).Name(), in.end)
+		in.load, in.conn = memory.Begin(source.Of(r).Customer(), in.end), connOf(r)
 		defer in.leave()
 		r = r.WithContext(flight.With(r.Context(), in.load))
 		r.Body = in
@@ -38,6 +41,7 @@ type arriving struct {
 	io.ReadCloser
 	control *http.ResponseController
 	load    *flight.Load
+	conn    *crowdConn  // or nil
 	part    int         // bytes there are of the next slowPart
 	due     time.Time   // when that must be there
 	whole   bool        // it has all arrived
@@ -51,7 +55,9 @@ func (in *arriving) Read(p []byte) (int, error) {
 	if in.ended.Load() { // it may have been, before the deadline was set
 		return 0, flight.ErrEnded
 	}
+	done := in.conn.wait()
 	n, err := in.ReadCloser.Read(p)
+	done()
 	in.load.Arrived(n)
 	if in.part += n; in.part >= slowPart {
 		in.part, in.due = 0, time.Now().Add(slowFor)
@@ -77,7 +83,7 @@ func (in *arriving) end() {
 func (in *arriving) leave() {
 	in.load.Release()
 	if !in.whole {
-		in.wait(time.Now().Add(stallAfter))
+		in.wait(time.Now().Add(leaveAfter))
 	}
 }
 

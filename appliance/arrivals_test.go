@@ -7,6 +7,8 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
+	"net/netip"
 	"os"
 	"strings"
 	"testing"
@@ -15,6 +17,7 @@ import (
 
 	"github.com/holdmail/holdmail/appliance/door"
 	"github.com/holdmail/holdmail/appliance/flight"
+	"github.com/holdmail/holdmail/appliance/source"
 )
 
 const upload = "POST / HTTP/1.1\r\nHost: relay\r\nConnection: close\r\nContent-Length: 1000000\r\n\r\n"
@@ -177,8 +180,8 @@ func TestABodyThatNobodyReadsIsNotWaitedForForEver(t *testing.T) {
 		caller := dial(t, unlimited(), func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "done") })
 		begun := time.Now()
 		write(t, caller, "POST / HTTP/1.1\r\nHost: relay\r\nContent-Length: 100\r\n\r\nonly this")
-		if answer := string(read(t, caller)); time.Since(begun).Round(time.Second) != stallAfter {
-			t.Errorf("after %v the connection ended with %q; want that after %v", time.Since(begun), answer, stallAfter)
+		if answer := string(read(t, caller)); time.Since(begun).Round(time.Second) != leaveAfter {
+			t.Errorf("after %v the connection ended with %q; want that after %v", time.Since(begun), answer, leaveAfter)
 		}
 	})
 }
@@ -201,6 +204,25 @@ func TestABodyThatMustMakeRoomIsInterrupted(t *testing.T) {
 		if answer := string(read(t, caller)); !strings.HasPrefix(answer, "HTTP/1.1 503") {
 			t.Errorf("answer = %q", answer)
 		}
+	})
+}
+
+func TestNetworksOfOneCustomerShareTheirMemory(t *testing.T) {
+	memory := flight.NewBudget(1000, 250)
+	post := func(network string, h http.HandlerFunc) {
+		r := httptest.NewRequest(http.MethodPost, "/", strings.NewReader("body"))
+		from := source.Source{Key: netip.MustParsePrefix(network), Ceiling: netip.MustParsePrefix("2001:db8:1::/48")}
+		arrivals(h, memory).ServeHTTP(httptest.NewRecorder(), source.With(r, from))
+	}
+	post("2001:db8:1:1::/64", func(_ http.ResponseWriter, r *http.Request) {
+		if err := flight.Of(r.Context()).Hold(250); err != nil {
+			t.Fatal(err)
+		}
+		post("2001:db8:1:2::/64", func(_ http.ResponseWriter, r *http.Request) {
+			if err := flight.Of(r.Context()).Hold(1); err != flight.ErrBusy {
+				t.Errorf("another network of a customer who has a share got %v, want %v", err, flight.ErrBusy)
+			}
+		})
 	})
 }
 

@@ -44,7 +44,7 @@ func TestDefaultsAreThoseOfTheSpecification(t *testing.T) {
 		RateLimit: true, RateWindow: time.Minute, ReadPerSource: 300, ReadGlobal: 3000,
 		DepositPerSource: 16 << 20, DepositGlobal: 64 << 20, MaxSources: 20_000, IPv6Bits: 64,
 		MemoryBudget: 32 << 20, MaxConnections: 512, MaxWaiters: 256,
-		ForwardingHeader: "either", UnixMode: 0o660, UnixSource: "none",
+		ForwardingHeader: "x-forwarded-for", UnixMode: 0o660, UnixSource: "none",
 		LogFormat: "auto",
 	}
 	if err != nil || len(warnings) != 0 || !reflect.DeepEqual(got, want) {
@@ -161,7 +161,7 @@ func TestWrongValuesAreRefused(t *testing.T) {
 		"deposit-per-source-bytes": {"0", "16mb"}, "deposit-global-bytes": {"0", "-67108864"},
 		"max-sources": {"0"}, "ipv6-prefix": {"47", "129"},
 		"trusted-proxies":    {"10.0.0.0/33", "proxy.example", "10.0.0.1;10.0.0.2", "::ffff:10.0.0.0/104", "fe80::1%eth0", ",", ""},
-		"forwarding-header":  {"x-real-ip", ""},
+		"forwarding-header":  {"x-real-ip", "either", ""},
 		"proxy-protocol":     {"v2", ""},
 		"listen-unix":        {strings.Repeat("/x", 54), ""},
 		"listen-unix-mode":   {"660x", "0170", "01777", ""},

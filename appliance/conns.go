@@ -4,8 +4,13 @@ import (
 	"context"
 	"net"
 	"net/http"
+	"sync/atomic"
 	"time"
 )
+
+// maxPiece is how many bytes of an answer are written before they are counted: more
+// than a TLS record.
+const maxPiece = 20 << 10
 
 // crowdConn is a connection in a crowd.
 type crowdConn struct {
@@ -15,7 +20,63 @@ type crowdConn struct {
 	requests  int       // under way, in HTTP/2
 	answering bool      // one is under way, or its answer is, in HTTP/1
 	since     time.Time // when it began to be without one
+	begun     time.Time // when the first of those under way came
+	before    int64     // bytes that had moved by then
+
+	read, written atomic.Int64 // bytes
+	waiting       atomic.Int32 // reads of bodies and writes of answers, under way
 }
+
+// Read counts what it reads.
+func (conn *crowdConn) Read(p []byte) (int, error) {
+	n, err := conn.socketConn.Read(p)
+	conn.read.Add(int64(n))
+	return n, err
+}
+
+// Write counts what it writes, a piece at a time: a long answer is no slower than
+// a short one.
+func (conn *crowdConn) Write(p []byte) (written int, err error) {
+	defer conn.wait()()
+	for {
+		n, err := conn.socketConn.Write(p[written:min(len(p), written+maxPiece)])
+		written += n
+		conn.written.Add(int64(n))
+		if err != nil || written == len(p) {
+			return written, err
+		}
+	}
+}
+
+// wait notes that the caller is waited for, to send or to take bytes of a request,
+// until done. conn may be nil.
+func (conn *crowdConn) wait() (done func()) {
+	if conn == nil {
+		return func() {}
+	}
+	conn.waiting.Add(1)
+	return func() { conn.waiting.Add(-1) }
+}
+
+// busy reports whether a request is under way.
+func (conn *crowdConn) busy() bool { return conn.requests > 0 || conn.answering }
+
+// waits reports whether it is the caller who is waited for.
+func (conn *crowdConn) waits() bool { return conn.waiting.Load() > 0 }
+
+// moved is how many bytes came and went. What the kernel has but the peer has not
+// taken did not go: it is much, beside what a slow reader takes.
+func (conn *crowdConn) moved() int64 {
+	return conn.read.Load() + conn.written.Load() - int64(conn.unacknowledged())
+}
+
+// speed is in bytes per second, while requests have been under way.
+func (conn *crowdConn) speed(now time.Time) float64 {
+	return float64(conn.moved()-conn.before) / now.Sub(conn.begun).Seconds()
+}
+
+// begin is for the first of the requests under way.
+func (conn *crowdConn) begin() { conn.begun, conn.before = time.Now(), conn.moved() }
 
 // Close makes room for another.
 func (conn *crowdConn) Close() error {
@@ -71,6 +132,12 @@ func introduce(ctx context.Context, conn net.Conn) context.Context {
 	return ctx
 }
 
+// connOf is the connection that r came by, or nil if that is of no crowd.
+func connOf(r *http.Request) *crowdConn {
+	conn, _ := r.Context().Value(crowdKey{}).(*crowdConn)
+	return conn
+}
+
 // rest is for http.Server.ConnState: it hears when an answer is out.
 func rest(conn net.Conn, state http.ConnState) {
 	if member := memberOf(conn); member != nil && state == http.StateIdle {
@@ -97,13 +164,17 @@ func memberOf(conn net.Conn) *crowdConn {
 // occupied keeps connections in their crowd while h answers a request on them.
 func occupied(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		conn, ok := r.Context().Value(crowdKey{}).(*crowdConn)
+		conn := connOf(r)
 		switch {
-		case !ok:
+		case conn == nil:
 		case r.ProtoMajor == 1:
-			conn.note(func() { conn.answering = true }) // until its answer is out
+			conn.note(func() { conn.answering = true; conn.begin() }) // until its answer is out
 		default:
-			conn.note(func() { conn.requests++ })
+			conn.note(func() {
+				if conn.requests++; conn.requests == 1 {
+					conn.begin()
+				}
+			})
 			defer conn.note(func() { conn.requests-- })
 		}
 		h.ServeHTTP(w, r)

@@ -1,9 +1,12 @@
 package appliance
 
 import (
+	"math"
 	"net"
 	"sync"
 	"time"
+
+	"github.com/holdmail/holdmail/appliance/flight"
 )
 
 // unaskedFor is how long a connection without a request is left alone.
@@ -11,7 +14,11 @@ const unaskedFor = 2 * time.Second
 
 // crowd bounds the connections that are open. Where there is no room, the one that
 // has been without a request longest goes: kept for a next one, or with none yet.
-// While there is none, a newcomer waits, and those behind it wait in the kernel's
+// If none has been for long, the slowest goes of those whose requests have been
+// under way for flight.Grace and wait for their callers, to send or to take bytes.
+// One that waits for something else, such as mail, stays: it is not its caller who
+// is slow, and fetches that wait are bounded by maxWaiters.
+// While there is none that may go, a newcomer waits, and those behind it wait in the kernel's
 // backlog: a client that is let in late is better off than one that is refused. But
 // a source with a share of its own that has spent it is closed at once, since it
 // would make the others wait.
@@ -53,12 +60,26 @@ func (c *crowd) admit(conn *crowdConn, closed *bool) bool {
 	return !*closed
 }
 
-// dismiss closes the connection, of source if that is not "", which has been
-// without a request longest. It reports false when none has been for long.
+// dismiss closes a connection, of source if that is not "": the one longest
+// without a request or else the slowest. It reports false when none may go.
 func (c *crowd) dismiss(source string) bool {
-	var longest *crowdConn
+	going := c.unasked(source)
+	if going == nil {
+		going = c.slowest(source)
+	}
+	if going == nil {
+		return false
+	}
+	c.forget(going)
+	_ = going.socketConn.Close() // the server finds out when it reads or writes
+	return true
+}
+
+// unasked is the connection that has been without a request longest, or nil when
+// none has been for long.
+func (c *crowd) unasked(source string) (longest *crowdConn) {
 	for conn := range c.open {
-		if conn.requests > 0 || conn.answering || source != "" && conn.source != source {
+		if conn.busy() || source != "" && conn.source != source {
 			continue
 		}
 		if longest == nil || conn.since.Before(longest.since) {
@@ -66,11 +87,24 @@ func (c *crowd) dismiss(source string) bool {
 		}
 	}
 	if longest == nil || time.Since(longest.since) < unaskedFor {
-		return false
+		return nil
 	}
-	c.forget(longest)
-	_ = longest.socketConn.Close() // the server finds out when it reads
-	return true
+	return longest
+}
+
+// slowest is the connection that moves the fewest bytes a second, of those that
+// wait for their callers and have done so for long enough to tell; nil if none has.
+func (c *crowd) slowest(source string) (slowest *crowdConn) {
+	now, least := time.Now(), math.Inf(1)
+	for conn := range c.open {
+		if !conn.busy() || !conn.waits() || now.Sub(conn.begun) < flight.Grace || source != "" && conn.source != source {
+			continue
+		}
+		if speed := conn.speed(now); speed < least {
+			slowest, least = conn, speed
+		}
+	}
+	return slowest
 }
 
 // forget takes conn out of the crowd, if it is there.

@@ -14,7 +14,7 @@ const maxStreamWrite = 16 << 10
 func boundStreams(h http.Handler, stall time.Duration) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.ProtoMajor == 2 {
-			w = &streamWriter{w, http.NewResponseController(w), stall}
+			w = &streamWriter{w, http.NewResponseController(w), stall, connOf(r)}
 		}
 		h.ServeHTTP(w, r)
 	})
@@ -25,10 +25,12 @@ type streamWriter struct {
 	http.ResponseWriter
 	control *http.ResponseController
 	stall   time.Duration
+	conn    *crowdConn // or nil
 }
 
 // Write returns when the stream has all of p, or its reader stalls.
 func (w *streamWriter) Write(p []byte) (written int, err error) {
+	defer w.conn.wait()() // no write of the connection's waits for a window
 	for {
 		if err := w.control.SetWriteDeadline(time.Now().Add(w.stall)); err != nil {
 			return written, err

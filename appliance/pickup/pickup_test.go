@@ -34,7 +34,7 @@ func (r *relay) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	body, _ := io.ReadAll(req.Body)
 	switch {
 	case strings.HasSuffix(req.URL.Path, "/challenge"):
-		io.WriteString(w, `{"challenge":"c"}`)
+		io.WriteString(w, `{"challenge":"`+strings.Repeat("c", 43)+`"}`)
 	case strings.HasSuffix(req.URL.Path, "/fetch"):
 		r.fetched = string(body)
 		io.WriteString(w, r.answer)

@@ -6,40 +6,26 @@ import (
 	"strings"
 )
 
-// Header names the header by which proxies tell the client's address.
+// Header names the header by which proxies tell the client's address. It is one: what
+// stands in the other is the client's own.
 type Header string
 
 const (
-	// ForwardedFor is X-Forwarded-For alone.
+	// ForwardedFor is X-Forwarded-For.
 	ForwardedFor Header = "x-forwarded-for"
-	// Forwarded is Forwarded (RFC 7239) alone.
+	// Forwarded is the one of RFC 7239.
 	Forwarded Header = "forwarded"
-	// Either is the one that is there. When both are, one may be the client's
-	// own: they must name the same client, else neither is believed.
-	Either Header = "either"
 )
 
 // maxHops bounds the proxies in a row.
 const maxHops = 16
 
-// client is the address that a trusted proxy's headers tell; invalid when they
-// tell none. agreed is false when two headers tell different things.
-func (h Header) client(header http.Header, proxies []netip.Prefix) (told netip.Addr, agreed bool) {
-	var tellers []teller
-	if lines := header["X-Forwarded-For"]; len(lines) > 0 && h != Forwarded {
-		tellers = append(tellers, teller{lines, address})
+// teller is the header, as it is in a request.
+func (h Header) teller(header http.Header) teller {
+	if h == Forwarded {
+		return teller{header["Forwarded"], forwardedNode}
 	}
-	if lines := header["Forwarded"]; len(lines) > 0 && h != ForwardedFor {
-		tellers = append(tellers, teller{lines, forwardedNode})
-	}
-	for i, t := range tellers {
-		a := t.client(proxies)
-		if i > 0 && a != told {
-			return netip.Addr{}, false
-		}
-		told = a
-	}
-	return told, true
+	return teller{header["X-Forwarded-For"], address}
 }
 
 // forwards reports whether a header tells of a client elsewhere.

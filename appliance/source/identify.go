@@ -15,7 +15,7 @@ type Rules struct {
 	Log      *slog.Logger
 
 	untrusted sync.Once // the warning of headers that nobody may send
-	disagreed sync.Once // the warning of headers that tell different things
+	misnamed  sync.Once // the warning of proxies that set another header
 }
 
 // Identify puts the source of each request into its context, for Of.
@@ -43,14 +43,14 @@ func (rules *Rules) client(r *http.Request, way Entrance) netip.Addr {
 	if !trusted {
 		return from
 	}
-	told, agreed := rules.Header.client(r.Header, rules.Proxies)
-	if !agreed {
-		rules.disagreed.Do(func() {
-			rules.Log.Warn("X-Forwarded-For and Forwarded of a trusted proxy disagree, and neither is believed: name the one it sets with HOLDMAIL_FORWARDING_HEADER",
-				"peer", r.RemoteAddr)
+	teller := rules.Header.teller(r.Header)
+	if len(teller.lines) == 0 && forwards(r.Header) {
+		rules.misnamed.Do(func() {
+			rules.Log.Warn("a trusted proxy does not send the header that it is to tell the client by, but another, so that all who come through it share one budget: name the one it sets with HOLDMAIL_FORWARDING_HEADER",
+				"want", string(rules.Header), "peer", r.RemoteAddr)
 		})
 	}
-	if told.IsValid() {
+	if told := teller.client(rules.Proxies); told.IsValid() {
 		return told
 	}
 	return from

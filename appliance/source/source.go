@@ -37,6 +37,16 @@ func (s Source) Name() string {
 	return s.Entrance
 }
 
+// Customer is the widest prefix that may be one customer's, as text: Ceiling, or
+// Name where there is none. What is scarce is shared among customers: Key would
+// give one as many shares as it has networks.
+func (s Source) Customer() string {
+	if s.Ceiling.IsValid() {
+		return s.Ceiling.String()
+	}
+	return s.Name()
+}
+
 // String is the address for a log.
 func (s Source) String() string {
 	if s.Addr.IsValid() {

@@ -3,6 +3,7 @@ package source_test
 import (
 	"bytes"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -13,7 +14,7 @@ import (
 )
 
 func rules(proxies ...string) *source.Rules {
-	r := &source.Rules{Header: source.Either, IPv6Bits: 64, Log: slog.New(slog.DiscardHandler)}
+	r := &source.Rules{Header: source.ForwardedFor, IPv6Bits: 64, Log: slog.New(slog.DiscardHandler)}
 	for _, p := range proxies {
 		r.Proxies = append(r.Proxies, netip.MustParsePrefix(p))
 	}
@@ -90,6 +91,22 @@ func TestTheWidthOfAnIPv6Client(t *testing.T) {
 	}
 }
 
+func TestPeersOfOneCustomerAreOne(t *testing.T) {
+	r := rules("203.0.113.7/32")
+	for remote, want := range map[string]string{
+		"[2001:db8:1:2::3]:4000": "2001:db8:1::/48",
+		"[2001:db8:1:3::3]:4000": "2001:db8:1::/48",
+		"203.0.113.9:4000":       "203.0.113.9/32",
+		"203.0.113.7:4000":       "", // a proxy
+		"10.0.0.1:4000":          "",
+	} {
+		at := net.TCPAddrFromAddrPort(netip.MustParseAddrPort(remote))
+		if got := r.Peer(at); got != want {
+			t.Errorf("Peer(%s) = %q, want %q", remote, got, want)
+		}
+	}
+}
+
 func TestForwardingHeaders(t *testing.T) {
 	const proxy = "10.0.0.1:999" // trusted, as are all of 10.0.0.0/8
 	long := strings.Repeat("198.51.100.7, ", 2000)
@@ -137,30 +154,67 @@ func TestForwardingHeaders(t *testing.T) {
 		{"Forwarded, hidden", proxy, "tcp", []string{"Forwarded", "for=_gazonk"}},
 		{"Forwarded, for twice", proxy, "tcp", []string{"Forwarded", "for=203.0.113.9;for=203.0.113.9"}},
 		{"Forwarded, no for", proxy, "tcp", []string{"Forwarded", "by=203.0.113.9"}},
-
-		{"both agree", proxy, "203.0.113.9/32", []string{"X-Forwarded-For", "203.0.113.9", "Forwarded", "for=203.0.113.9"}},
-		{"both disagree", proxy, "tcp", []string{"X-Forwarded-For", "203.0.113.9", "Forwarded", "for=198.51.100.7"}},
-		{"one of both is nonsense", proxy, "tcp", []string{"X-Forwarded-For", "203.0.113.9", "Forwarded", "for=_x"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := identify(rules("10.0.0.0/8"), call(tcp(), tt.peer, tt.headers...)); got.Name() != tt.want {
+			r := rules("10.0.0.0/8")
+			if len(tt.headers) > 0 && tt.headers[0] == "Forwarded" {
+				r.Header = source.Forwarded
+			}
+			if got := identify(r, call(tcp(), tt.peer, tt.headers...)); got.Name() != tt.want {
 				t.Errorf("source %s, want %s", got.Name(), tt.want)
 			}
 		})
 	}
 }
 
-func TestOneHeaderNamedIsTheOneRead(t *testing.T) {
-	for header, want := range map[source.Header]string{
-		source.ForwardedFor: "203.0.113.9/32",
-		source.Forwarded:    "198.51.100.7/32",
+// A client cannot get rid of its source by sending the header that its proxy does not
+// set: the budgets of nobody are wider than its own.
+func TestTheOtherHeaderIsNotRead(t *testing.T) {
+	for _, tt := range []struct {
+		name         string
+		header       source.Header
+		xff, another string
+		want         string
+	}{
+		{"another client", source.ForwardedFor, "203.0.113.9", "for=1.1.1.1", "203.0.113.9/32"},
+		{"nonsense", source.ForwardedFor, "203.0.113.9", "for=_x", "203.0.113.9/32"},
+		{"empty", source.ForwardedFor, "203.0.113.9", "", "203.0.113.9/32"},
+		{"another client, the other way round", source.Forwarded, "1.1.1.1", "for=203.0.113.9", "203.0.113.9/32"},
+		{"nonsense, the other way round", source.Forwarded, "x", "for=203.0.113.9", "203.0.113.9/32"},
 	} {
-		r := rules("10.0.0.0/8")
-		r.Header = header
-		got := identify(r, call(tcp(), "10.0.0.1:9", "X-Forwarded-For", "203.0.113.9", "Forwarded", "for=198.51.100.7"))
-		if got.Name() != want {
-			t.Errorf("%s: source %s, want %s", header, got.Name(), want)
-		}
+		t.Run(tt.name, func(t *testing.T) {
+			r := rules("10.0.0.0/8")
+			r.Header = tt.header
+			got := identify(r, call(tcp(), "10.0.0.1:9", "X-Forwarded-For", tt.xff, "Forwarded", tt.another))
+			if got.Name() != tt.want {
+				t.Errorf("source %s, want %s", got.Name(), tt.want)
+			}
+		})
+	}
+}
+
+func TestAProxyThatSetsTheOtherHeaderIsToldOfOnce(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		headers []string
+		want    int
+	}{
+		{"the other alone", []string{"Forwarded", "for=203.0.113.9"}, 1},
+		{"both", []string{"X-Forwarded-For", "203.0.113.9", "Forwarded", "for=1.1.1.1"}, 0},
+		{"the one", []string{"X-Forwarded-For", "203.0.113.9"}, 0},
+		{"none", nil, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var out bytes.Buffer
+			r := rules("10.0.0.0/8")
+			r.Log = slog.New(slog.NewTextHandler(&out, nil))
+			for range 3 {
+				identify(r, call(tcp(), "10.0.0.1:9", tt.headers...))
+			}
+			if got := strings.Count(out.String(), "HOLDMAIL_FORWARDING_HEADER"); got != tt.want {
+				t.Errorf("%d warnings, want %d:\n%s", got, tt.want, &out)
+			}
+		})
 	}
 }
 
@@ -226,26 +280,29 @@ func TestARequestOfAnUnknownWayIsFromItsPeer(t *testing.T) {
 	}
 }
 
-// What a client writes into a forwarding header never changes its source, as long
-// as the trusted proxy adds the address it sees at the end.
+// What a client writes into the forwarding headers never changes its source, as long
+// as the trusted proxy adds the address it sees at the end of the one that is named.
 func FuzzForwarded(f *testing.F) {
 	for _, text := range []string{"", "1.2.3.4", "for=1.2.3.4", `for="[2001:db8::1]:80"`, `for="a\`, `"`, `a\"`, "_x, unknown", ",,,", "10.0.0.1,10.0.0.2", ";for=1.1.1.1"} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		for _, headers := range [][]string{
-			{"X-Forwarded-For", text + ", 203.0.113.9"},
-			{"X-Forwarded-For", text, "X-Forwarded-For", "203.0.113.9"},
-			{"Forwarded", text + `, for="203.0.113.9:80";proto=https`},
-			{"Forwarded", text, "Forwarded", "for=203.0.113.9"},
+		for _, tt := range []struct {
+			header  source.Header
+			headers []string
+		}{
+			{source.ForwardedFor, []string{"X-Forwarded-For", text + ", 203.0.113.9", "Forwarded", text}},
+			{source.ForwardedFor, []string{"X-Forwarded-For", text, "X-Forwarded-For", "203.0.113.9", "Forwarded", text}},
+			{source.Forwarded, []string{"Forwarded", text + `, for="203.0.113.9:80";proto=https`, "X-Forwarded-For", text}},
+			{source.Forwarded, []string{"Forwarded", text, "Forwarded", "for=203.0.113.9", "X-Forwarded-For", text}},
 		} {
-			got := identify(rules("10.0.0.0/8"), call(tcp(), "10.0.0.1:9", headers...))
-			if got.Name() != "203.0.113.9/32" {
-				t.Errorf("%q: source %s", headers, got.Name())
+			r := rules("10.0.0.0/8")
+			r.Header = tt.header
+			if got := identify(r, call(tcp(), "10.0.0.1:9", tt.headers...)); got.Name() != "203.0.113.9/32" {
+				t.Errorf("%s, %q: source %s", tt.header, tt.headers, got.Name())
 			}
+			// Alone it may name anyone, and must not break anything.
+			identify(r, call(tcp(), "10.0.0.1:9", "X-Forwarded-For", text, "Forwarded", text))
 		}
-		// Alone it may name anyone, and must not break anything.
-		identify(rules("10.0.0.0/8"), call(tcp(), "10.0.0.1:9", "X-Forwarded-For", text))
-		identify(rules("10.0.0.0/8"), call(tcp(), "10.0.0.1:9", "Forwarded", text))
 	})
 }
