@@ -179,6 +179,7 @@ func BenchmarkWritten(b *testing.B) {
 	b.Run("1 MiB for five", deposits(empty, 1<<20, "ann", "bob", "cid", "dan", "eve"))
 	b.Run("acknowledgement", func(b *testing.B) {
 		s := benchStore(b)
+		s.hold(b, 200, 600, 20)
 		var written int64
 		for b.Loop() {
 			ids := s.mustAdd(b, make([]byte, 600), "ann")

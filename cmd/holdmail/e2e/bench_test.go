@@ -33,6 +33,7 @@ func wide(env ...string) []string {
 		"ARCHON_DIDCOMM_MAX_TOTAL_BYTES=1099511627776",
 		"HOLDMAIL_MAX_RECIPIENT_MESSAGES=100000000",
 		"HOLDMAIL_MAX_MESSAGES=100000000",
+		"HOLDMAIL_MEMORY_BUDGET=512mb", // eight callers from one address deposit 4 MiB each
 		"ARCHON_DIDCOMM_MAX_CHALLENGES=10000000",
 	}, env...)
 }
