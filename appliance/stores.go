@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"time"
 
 	"github.com/holdmail/holdmail/appliance/auth"
+	"github.com/holdmail/holdmail/appliance/durable"
 	"github.com/holdmail/holdmail/appliance/mailbox"
 	"github.com/holdmail/holdmail/storage"
 	"github.com/holdmail/holdmail/storage/bolt"
@@ -41,7 +41,8 @@ func openStores(c Config, log *slog.Logger) (stores, error) {
 
 // openBolt opens the database, in a data folder that only its owner may enter.
 func openBolt(c Config, options storage.Options, log *slog.Logger) (stores, error) {
-	if err := os.MkdirAll(c.Data, 0o700); err != nil {
+	// A deposit is on the disk only if the folder it is in is: a new one is synced, too.
+	if err := durable.MakeFolder(c.Data); err != nil {
 		return stores{}, fmt.Errorf("creating the data folder: %w", err)
 	}
 	s, err := bolt.Open(dataFile(c), bolt.Options{Options: options, DiskFloor: c.DiskFloor, Log: log})

@@ -7,30 +7,38 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 )
 
 // MakeFolder makes a folder, and those it stands in, unless it is there. New ones
 // are for their owner alone, and survive a crash once it returns nil.
 func MakeFolder(path string) error {
-	err := os.Mkdir(path, 0o700)
-	switch parent := filepath.Dir(path); {
-	case err == nil:
-		return SyncNames(parent)
-	case errors.Is(err, fs.ErrNotExist) && parent != path:
-		if err := MakeFolder(parent); err != nil {
-			return err
-		}
-		return MakeFolder(path)
-	case errors.Is(err, fs.ErrExist) && isFolder(path):
-		return nil
-	default:
+	if stat, err := os.Stat(path); err == nil && !stat.IsDir() {
+		return &fs.PathError{Op: "mkdir", Path: path, Err: syscall.EEXIST}
+	}
+	parents := parentsOfMissing(path)
+	if err := os.MkdirAll(path, 0o700); err != nil {
 		return err
 	}
+	for _, parent := range parents {
+		if err := SyncNames(parent); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-func isFolder(path string) bool {
-	stat, err := os.Stat(path)
-	return err == nil && stat.IsDir()
+// parentsOfMissing lists the folders in which making path makes a name, the
+// innermost first.
+func parentsOfMissing(path string) (parents []string) {
+	for {
+		parent := filepath.Dir(path)
+		if _, err := os.Lstat(path); err == nil || parent == path {
+			return parents
+		}
+		parents = append(parents, parent)
+		path = parent
+	}
 }
 
 // SyncNames makes what was made, renamed and removed in a folder survive a crash.

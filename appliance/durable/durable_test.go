@@ -55,3 +55,11 @@ func TestSyncNamesWantsAFolder(t *testing.T) {
 		t.Errorf("SyncNames of nowhere: %v, want fs.ErrNotExist", err)
 	}
 }
+
+func TestFolderWhereNoneCanBeMadeIsRefused(t *testing.T) {
+	for range 2 {
+		if err := durable.MakeFolder("/proc/holdmail/mail"); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("MakeFolder in /proc: %v, want fs.ErrNotExist", err)
+		}
+	}
+}
