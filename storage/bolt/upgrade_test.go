@@ -18,7 +18,7 @@ import (
 // unpack puts a file from testdata where a test may write to it. Those of version 1
 // were made by a holdmail of that version at versionOneTime: a small message for ann,
 // a large one for ann and bob, and a live challenge.
-func unpack(t *testing.T, name string) (path string) {
+func unpack(t *testing.T, name, folder string) (path string) {
 	t.Helper()
 	f, err := os.Open(filepath.Join("testdata", name))
 	if err != nil {
@@ -33,7 +33,7 @@ func unpack(t *testing.T, name string) (path string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	path = filepath.Join(t.TempDir(), "holdmail.db")
+	path = filepath.Join(folder, "holdmail.db")
 	if err := os.WriteFile(path, raw, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func TestUpgrade(t *testing.T) {
 		{"version1-crashed.db.gz", false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			path, o := unpack(t, tt.name), smallOptions()
+			path, o := unpack(t, tt.name, t.TempDir()), smallOptions()
 			o.Clock = clock.NewFake(versionOneTime())
 			s := mustOpen(t, path, o)
 			if live, err := s.Challenges().Consume(t.Context(), "kept"); live != tt.challenge || err != nil {
@@ -79,7 +79,7 @@ func TestUpgrade(t *testing.T) {
 
 // The upgrade is one commit: a crash leaves the old version or the new one.
 func TestUpgradeIsOneCommit(t *testing.T) {
-	path := unpack(t, "version1-crashed.db.gz")
+	path := unpack(t, "version1-crashed.db.gz", t.TempDir())
 	db, err := bbolt.Open(path, 0o600, boltOptions())
 	if err != nil {
 		t.Fatal(err)
@@ -93,6 +93,19 @@ func TestUpgradeIsOneCommit(t *testing.T) {
 		if n := transaction(t, db) - before; n != 1 {
 			t.Errorf("bringing the file up took %d commits", n)
 		}
+	}
+}
+
+// It needs no room that a full disk would lack.
+func TestUpgradeOnFullDisk(t *testing.T) {
+	disk := smallDisk(t, 16<<20)
+	path, o := unpack(t, "version1-crashed.db.gz", disk), smallOptions()
+	fillDisk(t, disk)
+	o.Clock = clock.NewFake(versionOneTime())
+	s := mustOpen(t, path, o)
+	wantBodies(t, s, "bob", bytes.Repeat([]byte("large "), 5000))
+	if _, err := s.Recount(t.Context()); err != nil {
+		t.Error(err)
 	}
 }
 
