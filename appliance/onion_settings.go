@@ -77,9 +77,9 @@ func onionListen(field func(*Config) *string) accepts {
 	}
 }
 
-// group takes a name or a number of one. Whether there is such a group is found
-// out where it is asked for.
-func group(field func(*Config) *string) accepts {
+// groupOf takes the name or the number of one. Whether there is such a group is
+// found out where the socket is given to it.
+func groupOf(field func(*Config) *string) accepts {
 	return accepts{
 		"the name or number of a group",
 		func(c *Config, text string) bool {

@@ -44,7 +44,7 @@ func homes() map[string][]string {
 		"github.com/google/uuid":                    {},
 		"golang.org/x/sync":                         {},
 		"filippo.io/edwards25519":                   {"appliance/did"},
-		"github.com/hashicorp/golang-lru/v2":        {"appliance/resolve"},
+		"github.com/hashicorp/golang-lru/v2":        {"appliance/resolve", "appliance/newcomers.go"},
 		"golang.org/x/sys":                          {},
 		"golang.org/x/time":                         {"ratelimit"},
 		"pgregory.net/rapid":                        {"storage/storagetest"},
