@@ -131,6 +131,9 @@ func (a *Appliance) Serve(ctx context.Context) error {
 
 	a.log.Info("holdmail is ready", "version", a.config.Version, "address", a.Addr().String(),
 		"engine", a.config.Engine, "file", dataFile(a.config), "endpoint", a.config.Endpoint())
+	if o := a.config.Onion; o.Listen != "" {
+		a.log.Info("callers of the onion service may come", "by", o.Listen, "circuits", o.Circuits)
+	}
 	a.tell(systemd.Ready)
 	select {
 	case err := <-ended:

@@ -17,18 +17,18 @@ const (
 	leaveAfter = 2 * time.Second // is how long a body is waited for that was left unread
 )
 
-// arrivals begins a load in memory for each request with a body, and bounds how
+// arrivals begins a load in the shared memory for each request with a body, and bounds how
 // slowly the body comes, also where h leaves it unread: never stallAfter without
 // a byte, never more than slowFor for the next slowPart, and leaveAfter once there
 // is an answer. It comes behind source.Identify.
-func arrivals(h http.Handler, memory *flight.Budget) http.Handler {
+func arrivals(h http.Handler, shared sharedMemory) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !hasBody(r) {
 			h.ServeHTTP(w, r)
 			return
 		}
 		in := &arriving{ReadCloser: r.Body, control: http.NewResponseController(w), due: time.Now().Add(slowFor)}
-		in.load, in.conn = memory.Begin(source.Of(r).Customer(), in.end), connOf(r)
+		in.load, in.conn = shared.begin(source.Of(r), in.end), connOf(r)
 		defer in.leave()
 		r = r.WithContext(flight.With(r.Context(), in.load))
 		r.Body = in

@@ -33,7 +33,12 @@ func readBody(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func unlimited() *flight.Budget { return flight.NewBudget(1<<40, 1<<40) }
+func unlimited() sharedMemory { return held(1<<40, 1<<40) }
+
+// held is a memory of which each source has a share.
+func held(total, share int64) sharedMemory {
+	return sharedMemory{flight.NewBudget(total), share, total}
+}
 
 func TestBodiesThatComeTooSlowly(t *testing.T) {
 	for _, tt := range []struct {
@@ -85,11 +90,11 @@ func TestALargestUploadOverTorComesThrough(t *testing.T) {
 
 func TestAStreamThatMustMakeRoomIsInterrupted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		memory := flight.NewBudget(10, 10)
+		shared := held(10, 10)
 		ended := make(chan error, 1)
 		stream, pipe := io.Pipe()
 		go func() {
-			ended <- askHTTP2(t, memory, stream, func(w http.ResponseWriter, r *http.Request) {
+			ended <- askHTTP2(t, shared, stream, func(w http.ResponseWriter, r *http.Request) {
 				if err := flight.Of(r.Context()).Hold(10); err != nil {
 					t.Error(err)
 				}
@@ -100,7 +105,7 @@ func TestAStreamThatMustMakeRoomIsInterrupted(t *testing.T) {
 			t.Error(err)
 		}
 		time.Sleep(flight.Grace)
-		if err := memory.Begin("other", nil).Hold(10); err != nil {
+		if err := shared.Begin(nil).Hold(10); err != nil {
 			t.Error(err)
 		}
 		if err := <-ended; err == nil || !strings.Contains(err.Error(), "503") {
@@ -111,13 +116,13 @@ func TestAStreamThatMustMakeRoomIsInterrupted(t *testing.T) {
 
 // askHTTP2 posts body to h behind arrivals, by HTTP/2, and returns an answer that
 // is not a 200 as an error.
-func askHTTP2(t testing.TB, memory *flight.Budget, body io.Reader, h http.HandlerFunc) error {
+func askHTTP2(t testing.TB, shared sharedMemory, body io.Reader, h http.HandlerFunc) error {
 	here, there := net.Pipe()
 	l := &oneConn{conn: make(chan net.Conn, 1)}
 	l.conn <- there
 	var both http.Protocols
 	both.SetUnencryptedHTTP2(true)
-	server := &http.Server{Handler: arrivals(h, memory), Protocols: &both, HTTP2: http2Limits()}
+	server := &http.Server{Handler: arrivals(h, shared), Protocols: &both, HTTP2: http2Limits()}
 	done := make(chan struct{})
 	go func() { defer close(done); _ = server.Serve(l) }()
 	transport := &http.Transport{
@@ -188,8 +193,8 @@ func TestABodyThatNobodyReadsIsNotWaitedForForEver(t *testing.T) {
 
 func TestABodyThatMustMakeRoomIsInterrupted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		memory := flight.NewBudget(10, 10)
-		caller := dial(t, memory, func(w http.ResponseWriter, r *http.Request) {
+		shared := held(10, 10)
+		caller := dial(t, shared, func(w http.ResponseWriter, r *http.Request) {
 			if err := flight.Of(r.Context()).Hold(10); err != nil {
 				t.Error(err)
 			}
@@ -197,7 +202,7 @@ func TestABodyThatMustMakeRoomIsInterrupted(t *testing.T) {
 		})
 		write(t, caller, upload)
 		time.Sleep(flight.Grace)
-		other := memory.Begin("other", nil)
+		other := shared.Begin(nil)
 		if err := other.Hold(10); err != nil {
 			t.Error(err)
 		}
@@ -208,11 +213,11 @@ func TestABodyThatMustMakeRoomIsInterrupted(t *testing.T) {
 }
 
 func TestNetworksOfOneCustomerShareTheirMemory(t *testing.T) {
-	memory := flight.NewBudget(1000, 250)
+	shared := held(1000, 250)
 	post := func(network string, h http.HandlerFunc) {
 		r := httptest.NewRequest(http.MethodPost, "/", strings.NewReader("body"))
 		from := source.Source{Key: netip.MustParsePrefix(network), Ceiling: netip.MustParsePrefix("2001:db8:1::/48")}
-		arrivals(h, memory).ServeHTTP(httptest.NewRecorder(), source.With(r, from))
+		arrivals(h, shared).ServeHTTP(httptest.NewRecorder(), source.With(r, from))
 	}
 	post("2001:db8:1:1::/64", func(_ http.ResponseWriter, r *http.Request) {
 		if err := flight.Of(r.Context()).Hold(250); err != nil {
@@ -251,12 +256,12 @@ func feed(t testing.TB, conn net.Conn, size, pieces int, every time.Duration) {
 }
 
 // dial serves h behind arrivals, and returns a caller's end of a connection to it.
-func dial(t testing.TB, memory *flight.Budget, h http.HandlerFunc) net.Conn {
+func dial(t testing.TB, shared sharedMemory, h http.HandlerFunc) net.Conn {
 	t.Helper()
 	here, there := net.Pipe()
 	l := &oneConn{conn: make(chan net.Conn, 1)}
 	l.conn <- there
-	s := &http.Server{Handler: arrivals(h, memory)}
+	s := &http.Server{Handler: arrivals(h, shared)}
 	done := make(chan struct{})
 	go func() { defer close(done); _ = s.Serve(l) }()
 	t.Cleanup(func() {

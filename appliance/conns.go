@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"net/http"
+	"slices"
 	"sync/atomic"
 	"time"
 )
@@ -16,7 +17,7 @@ const maxPiece = 20 << 10
 type crowdConn struct {
 	*socketConn
 	crowd     *crowd
-	source    string
+	groups    []group
 	requests  int       // under way, in HTTP/2
 	answering bool      // one is under way, or its answer is, in HTTP/1
 	since     time.Time // when it began to be without one
@@ -58,6 +59,11 @@ func (conn *crowdConn) wait() (done func()) {
 	return func() { conn.waiting.Add(-1) }
 }
 
+// of reports whether the connection is in the group of that name; "" is everybody.
+func (conn *crowdConn) of(name string) bool {
+	return name == "" || slices.ContainsFunc(conn.groups, func(g group) bool { return g.name == name })
+}
+
 // busy reports whether a request is under way.
 func (conn *crowdConn) busy() bool { return conn.requests > 0 || conn.answering }
 
@@ -86,15 +92,17 @@ func (conn *crowdConn) Close() error {
 	return conn.socketConn.Close()
 }
 
-// bounded accepts inner's connections, which must be *socketConn, into the crowd.
-func (c *crowd) bounded(inner net.Listener) net.Listener {
-	return &crowdListener{Listener: inner, crowd: c}
+// bounded accepts inner's connections, which must be *socketConn, into the crowd,
+// and into the groups of this entrance.
+func (c *crowd) bounded(inner net.Listener, entrance ...group) net.Listener {
+	return &crowdListener{Listener: inner, crowd: c, entrance: entrance}
 }
 
 type crowdListener struct {
 	net.Listener
-	crowd  *crowd
-	closed bool // guarded by the crowd's lock
+	crowd    *crowd
+	entrance []group
+	closed   bool // guarded by the crowd's lock
 }
 
 // Accept waits for the next connection, and for room.
@@ -105,7 +113,7 @@ func (l *crowdListener) Accept() (net.Conn, error) {
 			return nil, err
 		}
 		socket := conn.(*socketConn)
-		admitted := &crowdConn{socketConn: socket, crowd: l.crowd, source: l.crowd.source(socket.RemoteAddr())}
+		admitted := &crowdConn{socketConn: socket, crowd: l.crowd, groups: l.crowd.groupsOf(socket.RemoteAddr(), l.entrance)}
 		if l.crowd.admit(admitted, &l.closed) {
 			return admitted, nil
 		}

@@ -3,6 +3,7 @@ package appliance
 import (
 	"math"
 	"net"
+	"slices"
 	"sync"
 	"time"
 
@@ -20,31 +21,53 @@ const unaskedFor = 2 * time.Second
 // is slow, and fetches that wait are bounded by maxWaiters.
 // While there is none that may go, a newcomer waits, and those behind it wait in the kernel's
 // backlog: a client that is let in late is better off than one that is refused. But
-// a source with a share of its own that has spent it is closed at once, since it
+// a group with a share of its own that has spent it is closed at once, since it
 // would make the others wait.
 type crowd struct {
-	most, share int                         // connections: all, and of one source
-	source      func(net.Addr) (key string) // "" identifies nobody, who has all
-	mu          sync.Mutex                  // guards the rest, and the connections' own
-	open        map[*crowdConn]struct{}
-	by          map[string]int // source -> connections; none at zero
-	changed     *sync.Cond     // some connection is closed, or without a request, or has been for long
+	most    int
+	source  func(net.Addr) (key string) // "" identifies nobody, who has all
+	mu      sync.Mutex                  // guards the rest, and the connections' own
+	open    map[*crowdConn]struct{}
+	by      map[string]int // group -> connections; none at zero
+	changed *sync.Cond     // some connection is closed, or without a request, or has been for long
+}
+
+// group is those of one source, or of one entrance, who have at most so many
+// connections together.
+type group struct {
+	name string
+	most int
 }
 
 // newCrowd lets most connections be open, and a quarter of them by one source.
 func newCrowd(most int, source func(net.Addr) string) *crowd {
-	c := &crowd{most: most, share: max(most/4, 1), source: source, open: map[*crowdConn]struct{}{}, by: map[string]int{}}
+	c := &crowd{most: most, source: source, open: map[*crowdConn]struct{}{}, by: map[string]int{}}
 	c.changed = sync.NewCond(&c.mu)
 	return c
 }
 
-// admit waits for room for conn. It reports false when conn's source has its
-// share, or the listener is closed.
+// quarter is what one source has, half what all have who come by one entrance.
+func (c *crowd) quarter(name string) group { return group{name, max(c.most/4, 1)} }
+func (c *crowd) half(name string) group    { return group{name, max(c.most/2, 1)} }
+
+// groupsOf are those that a connection from an address is in, besides those of
+// its entrance.
+func (c *crowd) groupsOf(remote net.Addr, entrance []group) []group {
+	if source := c.source(remote); source != "" {
+		return append(slices.Clone(entrance), c.quarter(source))
+	}
+	return entrance
+}
+
+// admit waits for room for conn. It reports false when one of conn's groups has
+// its share, or the listener is closed.
 func (c *crowd) admit(conn *crowdConn, closed *bool) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if conn.source != "" && c.by[conn.source] >= c.share && !c.dismiss(conn.source) {
-		return false
+	for _, g := range conn.groups {
+		if !c.room(g) {
+			return false
+		}
 	}
 	for len(c.open) >= c.most && !c.dismiss("") {
 		if *closed {
@@ -56,16 +79,34 @@ func (c *crowd) admit(conn *crowdConn, closed *bool) bool {
 	}
 	conn.since = time.Now()
 	c.open[conn] = struct{}{}
-	c.by[conn.source]++
+	for _, g := range conn.groups {
+		c.by[g.name]++
+	}
 	return !*closed
 }
 
-// dismiss closes a connection, of source if that is not "": the one longest
+// join puts conn into one more group, once it is known that it is of it. It
+// reports false when that has its share, or conn had to go meanwhile.
+func (c *crowd) join(conn *crowdConn, g group) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, there := c.open[conn]; !there || !c.room(g) {
+		return false
+	}
+	conn.groups = append(slices.Clone(conn.groups), g)
+	c.by[g.name]++
+	return true
+}
+
+// room sees to it that g can have one more connection, and reports whether it can.
+func (c *crowd) room(g group) bool { return c.by[g.name] < g.most || c.dismiss(g.name) }
+
+// dismiss closes a connection, of a group if that is not "": the one longest
 // without a request or else the slowest. It reports false when none may go.
-func (c *crowd) dismiss(source string) bool {
-	going := c.unasked(source)
+func (c *crowd) dismiss(group string) bool {
+	going := c.unasked(group)
 	if going == nil {
-		going = c.slowest(source)
+		going = c.slowest(group)
 	}
 	if going == nil {
 		return false
@@ -77,9 +118,9 @@ func (c *crowd) dismiss(source string) bool {
 
 // unasked is the connection that has been without a request longest, or nil when
 // none has been for long.
-func (c *crowd) unasked(source string) (longest *crowdConn) {
+func (c *crowd) unasked(group string) (longest *crowdConn) {
 	for conn := range c.open {
-		if conn.busy() || source != "" && conn.source != source {
+		if conn.busy() || !conn.of(group) {
 			continue
 		}
 		if longest == nil || conn.since.Before(longest.since) {
@@ -94,10 +135,10 @@ func (c *crowd) unasked(source string) (longest *crowdConn) {
 
 // slowest is the connection that moves the fewest bytes a second, of those that
 // wait for their callers and have done so for long enough to tell; nil if none has.
-func (c *crowd) slowest(source string) (slowest *crowdConn) {
+func (c *crowd) slowest(group string) (slowest *crowdConn) {
 	now, least := time.Now(), math.Inf(1)
 	for conn := range c.open {
-		if !conn.busy() || !conn.waits() || now.Sub(conn.begun) < flight.Grace || source != "" && conn.source != source {
+		if !conn.busy() || !conn.waits() || now.Sub(conn.begun) < flight.Grace || !conn.of(group) {
 			continue
 		}
 		if speed := conn.speed(now); speed < least {
@@ -113,8 +154,10 @@ func (c *crowd) forget(conn *crowdConn) {
 		return
 	}
 	delete(c.open, conn)
-	if c.by[conn.source]--; c.by[conn.source] == 0 {
-		delete(c.by, conn.source)
+	for _, g := range conn.groups {
+		if c.by[g.name]--; c.by[g.name] == 0 {
+			delete(c.by, g.name)
+		}
 	}
 	c.changed.Broadcast()
 }

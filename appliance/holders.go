@@ -12,17 +12,19 @@ import (
 // would let one stranger hold them all.
 type shares int
 
-// holders are those to whom it counts what r asks for: a source a tenth of all, and
-// the networks of one customer together four tenths, as with the budgets. Callers
-// who identify nobody have all.
+// holders are those to whom it counts what r asks for: a source a tenth of all, the
+// networks of one customer together four tenths, as with the budgets, and all who
+// come by the onion a half. Other callers who identify nobody have all.
 func (all shares) holders(r *http.Request) (holders []storage.Holder) {
 	from := source.Of(r)
-	if !from.Known() {
-		return nil
+	if from.Known() {
+		holders = append(holders, storage.Holder{Name: from.Key.String(), Most: all.tenths(1)})
 	}
-	holders = append(holders, storage.Holder{Name: from.Key.String(), Most: all.tenths(1)})
 	if from.Ceiling.IsValid() {
 		holders = append(holders, storage.Holder{Name: "within " + from.Ceiling.String(), Most: all.tenths(4)})
+	}
+	if from.Onion {
+		holders = append(holders, storage.Holder{Name: from.Entrance, Most: max(int(all)/2, 1)})
 	}
 	return holders
 }

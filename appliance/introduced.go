@@ -1,8 +1,10 @@
 package appliance
 
 import (
+	"io"
 	"net"
 	"net/netip"
+	"sync"
 	"time"
 
 	"github.com/pires/go-proxyproto"
@@ -41,6 +43,46 @@ func introducedByProxies(inner net.Listener, proxies []netip.Prefix) net.Listene
 			return proxyproto.REJECT, nil
 		},
 	}}
+}
+
+// introducedByTor asks Tor for the circuit of each connection, which is a source of
+// its own in the crowd. A connection that comes by none, or whose circuit has its
+// share, ends at its first read.
+func introducedByTor(inner net.Listener) net.Listener { return circuits{introduced(inner)} }
+
+// circuits is a listener behind which Tor is.
+type circuits struct{ net.Listener }
+
+// Accept waits for the next connection, not for its circuit.
+func (l circuits) Accept() (net.Conn, error) {
+	conn, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	introduced := conn.(introducedConn)
+	return circuitConn{introduced, sync.OnceValue(func() bool { return joinCircuit(introduced) })}, nil
+}
+
+// joinCircuit waits for the circuit of conn, and counts it to that.
+func joinCircuit(conn net.Conn) bool {
+	name, ok := source.Circuit(conn.RemoteAddr())
+	if member := memberOf(conn); ok && member != nil {
+		return member.crowd.join(member, member.crowd.quarter(name))
+	}
+	return ok
+}
+
+type circuitConn struct {
+	introducedConn
+	joined func() bool
+}
+
+// Read is at an end from the start for a connection that may not come in.
+func (c circuitConn) Read(p []byte) (int, error) {
+	if !c.joined() {
+		return 0, io.EOF
+	}
+	return c.introducedConn.Read(p)
 }
 
 // introductions is the library's listener, whose connections can close one side.

@@ -13,8 +13,9 @@ import (
 // limit charges calls to the budgets of their class (relay spec §5.2.1). A nil
 // limit charges nothing.
 type limit struct {
-	budgets *ratelimit.Limiter
-	upload  int64 // bytes that a deposit's body has at most
+	budgets  *ratelimit.Limiter
+	upload   int64      // bytes that a deposit's body has at most
+	circuits *newcomers // nil lets all of them call
 }
 
 // newLimit keeps the budgets of c, or is nil if they are off.
@@ -23,10 +24,27 @@ func newLimit(c Config) *limit {
 		return nil
 	}
 	budgets := map[ratelimit.Class]ratelimit.Budget{
-		ratelimit.Read:    {PerSource: c.ReadPerSource, Global: c.ReadGlobal, Window: c.RateWindow},
-		ratelimit.Deposit: {PerSource: c.DepositPerSource, Global: c.DepositGlobal, Window: c.RateWindow},
+		ratelimit.Read:             {PerSource: c.ReadPerSource, Global: c.ReadGlobal, Window: c.RateWindow},
+		ratelimit.Deposit:          {PerSource: c.DepositPerSource, Global: c.DepositGlobal, Window: c.RateWindow},
+		byOnion(ratelimit.Read):    {PerSource: c.ReadPerSource, Global: c.Onion.ReadGlobal, Window: c.RateWindow},
+		byOnion(ratelimit.Deposit): {PerSource: c.DepositPerSource, Global: c.Onion.DepositGlobal, Window: c.RateWindow},
 	}
-	return &limit{ratelimit.New(ratelimit.Options{Budgets: budgets, MaxSources: c.MaxSources}), c.UploadLimit}
+	return &limit{
+		budgets:  ratelimit.New(ratelimit.Options{Budgets: budgets, MaxSources: c.MaxSources}),
+		upload:   c.UploadLimit,
+		circuits: newNewcomers(c),
+	}
+}
+
+// byOnion is the class of a load where onion callers bring it.
+func byOnion(class ratelimit.Class) ratelimit.Class { return "onion " + class }
+
+// at is the class whose budgets a load spends that comes from somebody.
+func at(class ratelimit.Class, from source.Source) ratelimit.Class {
+	if from.Onion {
+		return byOnion(class)
+	}
+	return class
 }
 
 type receiptKey struct{}
@@ -41,8 +59,12 @@ func (l *limit) charged(class ratelimit.Class, h door.Handler) door.Handler {
 		if r.Method == http.MethodOptions {
 			return h(w, r)
 		}
+		from := source.Of(r)
+		if err := l.circuits.admit(from); err != nil {
+			return overBudget(err, hasBody(r))
+		}
 		budget, cost := l.firstCost(class, r)
-		receipt, err := l.budgets.Take(budget, payer(r), cost)
+		receipt, err := l.budgets.Take(at(budget, from), payer(from), cost)
 		if err != nil {
 			return overBudget(err, hasBody(r))
 		}
@@ -50,9 +72,8 @@ func (l *limit) charged(class ratelimit.Class, h door.Handler) door.Handler {
 	}
 }
 
-// payer is whose budgets a request spends.
-func payer(r *http.Request) ratelimit.Source {
-	from := source.Of(r)
+// payer is whose budgets are spent by what comes from somebody.
+func payer(from source.Source) ratelimit.Source {
 	return ratelimit.Source{Key: from.Key, Ceiling: from.Ceiling}
 }
 

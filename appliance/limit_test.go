@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"io"
 	"log/slog"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
@@ -26,7 +27,8 @@ func TestEveryCallHasAClass(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer a.Close()
-	doors, err := a.doors(newLimit(c))
+	budgets := newLimit(c)
+	doors, err := a.doors(budgets)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,6 +45,12 @@ func TestEveryCallHasAClass(t *testing.T) {
 			}
 			if route.Class != want {
 				t.Errorf("%s %s: class %q, want %q", route.Method, route.Path, route.Class, want)
+			}
+			for _, class := range []ratelimit.Class{want, byOnion(want)} {
+				_, _ = budgets.budgets.Take(class, ratelimit.Source{}, math.MaxInt64) // all of it, if there is one
+				if _, err := budgets.budgets.Take(class, ratelimit.Source{}, math.MaxInt64); want != door.Free && err == nil {
+					t.Errorf("%s %s: class %q has no budget", route.Method, route.Path, class)
+				}
 			}
 		}
 	}

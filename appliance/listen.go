@@ -34,14 +34,21 @@ func openEntrances(c Config, handshakes *tls.Config, callers *crowd) (open entra
 		return open, err
 	}
 	open = append(open, tcp)
-	if c.UnixSocket == "" {
-		return open, nil
+	if c.UnixSocket != "" {
+		unix, err := listenUnix(c, callers)
+		if err != nil {
+			return open, err
+		}
+		open = append(open, unix)
 	}
-	unix, err := listenUnix(c, callers)
-	if err != nil {
-		return open, err
+	if c.Onion.Listen != "" {
+		tor, err := listenOnion(c.Onion, callers)
+		if err != nil {
+			return open, err
+		}
+		open = append(open, tor)
 	}
-	return append(open, unix), nil
+	return open, nil
 }
 
 // Close closes all of them. Those that are closed already are no error.
@@ -75,7 +82,7 @@ func listenTCP(c Config, handshakes *tls.Config, callers *crowd) (entrance, erro
 // listenUnix opens the Unix socket. Its permissions say who may call, and so
 // whom the setting of the source trusts.
 func listenUnix(c Config, callers *crowd) (entrance, error) {
-	l, err := bindSocket(c.UnixSocket, c.UnixMode)
+	l, err := bindSocket(c.UnixSocket, c.UnixMode, "")
 	if err != nil {
 		return entrance{}, fmt.Errorf("listening on %s: %w", c.UnixSocket, cause(err))
 	}
@@ -88,6 +95,33 @@ func listenUnix(c Config, callers *crowd) (entrance, error) {
 		l, way.Trust = introduced(l), source.TrustNobody
 	}
 	return entrance{l, way}, nil
+}
+
+// listenOnion opens where Tor brings callers: a socket, or a port of this machine.
+// They speak plain HTTP, which is sealed by Tor on its way, and they have half of
+// the connections.
+func listenOnion(o Onion, callers *crowd) (entrance, error) {
+	l, err := o.bind()
+	if err != nil {
+		return entrance{}, fmt.Errorf("listening for Tor on %s: %w", o.Listen, cause(err))
+	}
+	way := source.Entrance{Name: "onion", Trust: source.TrustNobody, Onion: true}
+	l = callers.bounded(l, callers.half(way.Name))
+	if o.Circuits {
+		l = introducedByTor(l)
+	}
+	return entrance{l, way}, nil
+}
+
+func (o Onion) bind() (net.Listener, error) {
+	if address, ok := o.port(); ok {
+		return listen(context.Background(), address, stallAfter)
+	}
+	l, err := bindSocket(o.Listen, o.Mode, o.Group)
+	if err != nil {
+		return nil, err
+	}
+	return stallListener{l, stallAfter}, nil
 }
 
 // cause drops what net repeats: the operation and the address.

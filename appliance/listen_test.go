@@ -23,7 +23,7 @@ import (
 func TestASocketIsOpenToThoseItSays(t *testing.T) {
 	for _, mode := range []os.FileMode{0o600, 0o660, 0o666} {
 		path := filepath.Join(t.TempDir(), "s")
-		l, err := bindSocket(path, mode)
+		l, err := bindSocket(path, mode, "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -81,7 +81,7 @@ func TestOnlyASocketThatNobodyAnswersMakesWay(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "s")
 			tt.put(t, path)
-			l, err := bindSocket(path, 0o600)
+			l, err := bindSocket(path, 0o600, "")
 			if err == nil {
 				l.Close()
 			} else if _, err := os.Lstat(path); err != nil {

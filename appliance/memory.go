@@ -6,13 +6,35 @@ import (
 
 	"github.com/holdmail/holdmail/appliance/door"
 	"github.com/holdmail/holdmail/appliance/flight"
+	"github.com/holdmail/holdmail/appliance/source"
 )
 
-// newMemory is the memory that requests share: the setting's, less what the
-// engine copies of it for a commit. One source holds a quarter of the setting, or,
-// where that is more, what its largest upload takes.
-func newMemory(c Config) *flight.Budget {
-	return flight.NewBudget(c.MemoryBudget-commitBytes(c), max(c.MemoryBudget/4, uploadMemory(c)))
+// sharedMemory is what requests share. One source holds one share of it, and all who
+// come by the onion hold so much together.
+type sharedMemory struct {
+	*flight.Budget
+	share, onion int64 // bytes
+}
+
+// newMemory shares the setting's memory, less what the engine copies of it for a
+// commit. A share is a quarter of the setting, and the onion's part half, or,
+// where that is more, what the largest upload takes.
+func newMemory(c Config) sharedMemory {
+	upload := uploadMemory(c)
+	return sharedMemory{flight.NewBudget(c.MemoryBudget - commitBytes(c)), max(c.MemoryBudget/4, upload), max(c.MemoryBudget/2, upload)}
+}
+
+// begin begins the load of a request from somebody. Those whom nothing tells
+// apart have a share together, or the part of the onion they come by.
+func (m sharedMemory) begin(from source.Source, end func()) *flight.Load {
+	var holders []flight.Holder
+	if from.Known() || !from.Onion {
+		holders = append(holders, flight.Holder{Name: from.Customer(), Most: m.share})
+	}
+	if from.Onion {
+		holders = append(holders, flight.Holder{Name: from.Entrance, Most: m.onion})
+	}
+	return m.Begin(end, holders...)
 }
 
 // uploadMemory is the share that the largest upload needs.

@@ -213,8 +213,8 @@ func TestWhatReadingABodyHoldsIsCounted(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			for room, status := range map[int64]int{door.RoomFor(limit): 0, limit: 503} {
 				share := flight.ShareFor(room)
-				budget := flight.NewBudget(flight.TotalFor(share), share)
-				load := budget.Begin("ann", nil)
+				budget := flight.NewBudget(flight.TotalFor(share))
+				load := budget.Begin(nil, flight.Holder{Name: "ann", Most: share})
 				r := httptest.NewRequest("POST", "/", iotest.DataErrReader(strings.NewReader(tt.sent)))
 				r.ContentLength = tt.declared
 				r.Header.Set("Content-Encoding", tt.coding)

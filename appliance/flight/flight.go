@@ -31,7 +31,7 @@ var (
 
 // Budget is the memory that loads share. It is safe for concurrent use.
 type Budget struct {
-	total, share int64 // bytes
+	total int64 // bytes
 
 	mu    sync.Mutex // guards the rest, and the loads' own
 	held  int64
@@ -39,25 +39,31 @@ type Budget struct {
 	loads map[*Load]struct{}
 }
 
-// NewBudget lets loads hold total bytes together, and those of one holder share. A
-// load of more than 64 KiB leaves a part of both to the smaller ones: an eighth of
-// the total, and a thirty-second of the share.
-func NewBudget(total, share int64) *Budget {
-	return &Budget{total: total, share: share, by: map[string]int64{}, loads: map[*Load]struct{}{}}
+// Holder is one to whom loads count, and the bytes that these may hold together.
+type Holder struct {
+	Name string // not empty
+	Most int64
 }
 
-// ShareFor is the least share under which one load can hold n bytes.
+// NewBudget lets loads hold total bytes together. A load of more than 64 KiB
+// leaves a part to the smaller ones: an eighth of the total, and a thirty-second
+// of what each of its holders has.
+func NewBudget(total int64) *Budget {
+	return &Budget{total: total, by: map[string]int64{}, loads: map[*Load]struct{}{}}
+}
+
+// ShareFor is the least that a holder must have for one load to hold n bytes.
 func ShareFor(n int64) int64 { return n + n/31 + 1 }
 
-// TotalFor is the least total under which one holder can use its share.
-func TotalFor(share int64) int64 { return share + share/7 + 1 }
+// TotalFor is the least total under which a holder can use all that it has.
+func TotalFor(most int64) int64 { return most + most/7 + 1 }
 
 // Load is what one request holds. A nil Load holds whatever it likes, uncounted.
 type Load struct {
-	budget *Budget
-	holder string
-	begun  time.Time
-	end    func()
+	budget  *Budget
+	holders []Holder
+	begun   time.Time
+	end     func()
 
 	held    int64
 	arrived int64 // bytes, from the caller
@@ -65,12 +71,12 @@ type Load struct {
 	ended   bool
 }
 
-// Begin begins a load that holds nothing yet. The caller must Release it. end is
-// called, at most once and before Release returns, when the load must go for
-// another: what it held counts no more, and the caller drops it at once. It must
-// not call the budget.
-func (b *Budget) Begin(holder string, end func()) *Load {
-	l := &Load{budget: b, holder: holder, begun: time.Now(), end: end}
+// Begin begins a load that holds nothing yet, and counts to each of the holders.
+// The caller must Release it. end is called, at most once and before Release
+// returns, when the load must go for another: what it held counts no more, and
+// the caller drops it at once. It must not call the budget.
+func (b *Budget) Begin(end func(), holders ...Holder) *Load {
+	l := &Load{budget: b, holders: holders, begun: time.Now(), end: end}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.loads[l] = struct{}{}
@@ -145,38 +151,33 @@ func (l *Load) Release() {
 
 // count adds n to what l holds.
 func (b *Budget) count(l *Load, n int64) {
-	l.held, b.held, b.by[l.holder] = l.held+n, b.held+n, b.by[l.holder]+n
-	if b.by[l.holder] == 0 {
-		delete(b.by, l.holder)
+	l.held, b.held = l.held+n, b.held+n
+	for _, h := range l.holders {
+		if b.by[h.Name] += n; b.by[h.Name] == 0 {
+			delete(b.by, h.Name)
+		}
 	}
 }
 
 // makeRoom sees to it that l can hold n more bytes, and reports whether it can.
+// A holder without room makes it among its own loads, before all do.
 func (b *Budget) makeRoom(l *Load, n int64) bool {
-	over, overAll := b.by[l.holder]+n-b.share, b.held+n-b.total
-	if l.held+n > small {
-		over, overAll = over+b.share/32, overAll+b.total/8
-	}
-	if over <= 0 && overAll <= 0 {
+	over := b.over(l, n)
+	if !slices.ContainsFunc(over, func(e excess) bool { return e.bytes > 0 }) {
 		return true
 	}
-	var going, others []*Load
-	for _, s := range b.slower(l) {
-		if over > 0 && s.holder == l.holder {
-			over, overAll = over-s.held, overAll-s.held
-			going = append(going, s)
-		} else {
-			others = append(others, s)
+	var going []*Load
+	slower := b.slower(l)
+	for i := range over {
+		for _, s := range slower {
+			if over[i].bytes > 0 && s.counts(over[i].of) && !slices.Contains(going, s) {
+				going = append(going, s)
+				relieve(over, s)
+			}
 		}
-	}
-	for _, s := range others {
-		if overAll > 0 {
-			overAll -= s.held
-			going = append(going, s)
+		if over[i].bytes > 0 {
+			return false
 		}
-	}
-	if over > 0 || overAll > 0 {
-		return false
 	}
 	for _, s := range going {
 		b.count(s, -s.held)
@@ -184,6 +185,41 @@ func (b *Budget) makeRoom(l *Load, n int64) bool {
 		s.end()
 	}
 	return true
+}
+
+// excess is by how many bytes a holder, or all together where of is "", would
+// have too much.
+type excess struct {
+	of    string
+	bytes int64
+}
+
+// over is the excess of l's holders, and then of all, if l held n more bytes.
+func (b *Budget) over(l *Load, n int64) (over []excess) {
+	open := func(most, part int64) int64 {
+		if l.held+n > small {
+			return most - most/part
+		}
+		return most
+	}
+	for _, h := range l.holders {
+		over = append(over, excess{h.Name, b.by[h.Name] + n - open(h.Most, 32)})
+	}
+	return append(over, excess{"", b.held + n - open(b.total, 8)})
+}
+
+// relieve takes what s holds from the excess of those to whom it counts.
+func relieve(over []excess, s *Load) {
+	for i := range over {
+		if s.counts(over[i].of) {
+			over[i].bytes -= s.held
+		}
+	}
+}
+
+// counts reports whether what l holds counts to a holder, or to "", which is all.
+func (l *Load) counts(to string) bool {
+	return to == "" || slices.ContainsFunc(l.holders, func(h Holder) bool { return h.Name == to })
 }
 
 // slower lists the loads that may be ended for l, the slowest first.

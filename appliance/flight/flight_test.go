@@ -17,9 +17,17 @@ type load struct {
 	ended bool
 }
 
-func begin(b *flight.Budget, holder string) *load {
+// shared is a budget of which each holder has one share.
+type shared struct {
+	*flight.Budget
+	share int64
+}
+
+func budget(total, share int64) shared { return shared{flight.NewBudget(total), share} }
+
+func begin(b shared, holder string, wider ...flight.Holder) *load {
 	l := &load{}
-	l.Load = b.Begin(holder, func() { l.ended = true })
+	l.Load = b.Begin(func() { l.ended = true }, append(wider, flight.Holder{Name: holder, Most: b.share})...)
 	return l
 }
 
@@ -32,7 +40,7 @@ func (l *load) check(t testing.TB, n int64, want error) {
 }
 
 func TestNobodyHoldsMoreThanThereIs(t *testing.T) {
-	b := flight.NewBudget(100, 40)
+	b := budget(100, 40)
 	ann, too, bob, cid := begin(b, "ann"), begin(b, "ann"), begin(b, "bob"), begin(b, "cid")
 	ann.check(t, 30, nil)
 	too.check(t, 10, nil)
@@ -56,7 +64,7 @@ func TestNobodyHoldsMoreThanThereIs(t *testing.T) {
 
 func TestTheSlowestGoesFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := flight.NewBudget(100, 100)
+		b := budget(100, 100)
 		slow, slower, fast, settled := begin(b, "a"), begin(b, "b"), begin(b, "c"), begin(b, "d")
 		for l, arrived := range map[*load]int{slow: 20, slower: 10, fast: 1000, settled: 1} {
 			l.check(t, 25, nil)
@@ -87,7 +95,7 @@ func TestTheSlowestGoesFirst(t *testing.T) {
 
 func TestAHolderOverItsShareMakesRoomForItself(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := flight.NewBudget(100, 50)
+		b := budget(100, 50)
 		mine, other := begin(b, "mine"), begin(b, "other")
 		mine.check(t, 50, nil)
 		mine.Arrived(10)
@@ -101,15 +109,40 @@ func TestAHolderOverItsShareMakesRoomForItself(t *testing.T) {
 	})
 }
 
+func TestManyHoldersOfAGroupHaveNoMoreThanTheGroup(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := budget(100, 30)
+		group := flight.Holder{Name: "group", Most: 50}
+		one, two := begin(b, "one", group), begin(b, "two", group)
+		one.check(t, 30, nil)
+		two.check(t, 20, nil)
+		begin(b, "three", group).check(t, 1, flight.ErrBusy)
+		outside := begin(b, "outside")
+		outside.check(t, 30, nil)
+		one.Arrived(10)
+		two.Arrived(5)
+		time.Sleep(flight.Grace)
+
+		begin(b, "four", group).check(t, 10, nil) // in the place of the group's slowest
+		if !two.ended || one.ended || outside.ended {
+			t.Errorf("ended: one %v, two %v, outside %v", one.ended, two.ended, outside.ended)
+		}
+		begin(b, "one", group).check(t, 30, nil) // in its own, though others are there
+		if !one.ended || outside.ended {
+			t.Errorf("ended: one %v, outside %v", one.ended, outside.ended)
+		}
+	})
+}
+
 func TestNothingIsHeldInTheEnd(t *testing.T) {
 	const total = 1000
-	b := flight.NewBudget(total, total)
+	b := budget(total, total)
 	var g sync.WaitGroup
 	for i := range 8 {
 		g.Go(func() {
 			r := rand.New(rand.NewPCG(1, uint64(i)))
 			for range 2000 {
-				l := b.Begin(string(rune('a'+i%3)), func() {})
+				l := b.Begin(func() {}, flight.Holder{Name: string(rune('a' + i%3)), Most: total})
 				for range 3 {
 					if l.Hold(r.Int64N(200)) == nil {
 						l.Arrived(1)
@@ -133,15 +166,15 @@ func TestNoLoadCountsNothing(t *testing.T) {
 	l.Settle()
 	l.Drop(1)
 	l.Release()
-	b := flight.NewBudget(1, 1)
-	if l := b.Begin("", nil); flight.Of(flight.With(t.Context(), l)) != l {
+	b := flight.NewBudget(1)
+	if l := b.Begin(nil); flight.Of(flight.With(t.Context(), l)) != l {
 		t.Error("a context does not carry its load")
 	}
 }
 
 func TestLargeLoadsLeaveRoomForSmallOnes(t *testing.T) {
 	const total, share = 1 << 20, 1 << 19
-	b := flight.NewBudget(total, share)
+	b := budget(total, share)
 	large := begin(b, "ann")
 	large.check(t, share, flight.ErrBusy)
 	large.check(t, share-share/32, nil)
@@ -157,7 +190,7 @@ func TestLargeLoadsLeaveRoomForSmallOnes(t *testing.T) {
 func TestWhatOneLoadNeeds(t *testing.T) {
 	for _, n := range []int64{1, 1000, 1 << 20, 7_917_568, 1<<40 + 7} {
 		share := flight.ShareFor(n)
-		l := begin(flight.NewBudget(flight.TotalFor(share), share), "ann")
+		l := begin(budget(flight.TotalFor(share), share), "ann")
 		l.check(t, n, nil)
 	}
 }

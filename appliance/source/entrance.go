@@ -15,6 +15,7 @@ const (
 type Entrance struct {
 	Name  string // what callers who identify nobody have in common; not empty
 	Trust Trust
+	Onion bool // Tor brings its callers, of whom it tells the circuit, if anything
 }
 
 type entranceKey struct{}

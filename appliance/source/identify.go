@@ -23,8 +23,11 @@ func Identify(next http.Handler, rules *Rules) http.Handler {
 	prefixes := anonymous()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		way := entrance(r.Context())
-		s := Source{Addr: rules.client(r, way), Entrance: way.Name}
-		if s.Addr.IsValid() && !within(prefixes, s.Addr) && !within(rules.Proxies, s.Addr) {
+		s := Source{Addr: rules.client(r, way), Entrance: way.Name, Onion: way.Onion}
+		switch {
+		case way.Onion:
+			s.Key, _ = circuit(s.Addr)
+		case s.Addr.IsValid() && !within(prefixes, s.Addr) && !within(rules.Proxies, s.Addr):
 			s.Key, s.Ceiling = rules.keys(s.Addr)
 		}
 		if !s.Known() {

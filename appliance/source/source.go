@@ -23,6 +23,9 @@ type Source struct {
 	Ceiling netip.Prefix
 	// Entrance is the name of the listener that the caller came by.
 	Entrance string
+	// Onion says that Tor brought the caller there. All such callers together have
+	// only a part of what is shared; Key, where it is known, is a circuit.
+	Onion bool
 }
 
 // Known reports whether the source identifies a client.
