@@ -28,12 +28,17 @@ type Config struct {
 	BindAddress string // an address or a host name, without a port
 	BasePath    string // "" or "/something": where the calls are served besides "/"
 	PublicURL   string // without a trailing slash; "" when the relay has none
+	OnionName   string // the name of its onion service, "" when it has none
 	HTTPS       HTTPS
 
 	Resolvers  []string // those that are asked for DIDs, in this order
 	Gatekeeper string   // base URL, without a trailing slash
 	WebPorts   []uint16 // that did:web may name
 	WebPrivate bool     // did:web may lead to private addresses
+
+	TorProxy       string // host and port of the SOCKS5 proxy for onion services, "" for none
+	DeliverPrivate bool   // deliveries may go to private addresses
+	MaxDeliveries  int    // to other relays, under way at one time
 
 	Engine    string // "bolt" or "memory"
 	Data      string // folder of the database
@@ -117,6 +122,8 @@ func settings() []setting {
 			basePath(func(c *Config) *string { return &c.BasePath })},
 		{"HOLDMAIL_PUBLIC_URL", "public-url", "", "URL the world reaches this relay by, without the base path; else https:// and the first ACME domain",
 			webURL(func(c *Config) *string { return &c.PublicURL })},
+		{"HOLDMAIL_ONION_NAME", "onion-name", "", "name of the onion service that leads to this relay, such as <56 letters and digits>.onion",
+			host(func(c *Config) *string { return &c.OnionName })},
 		{"HOLDMAIL_TLS_CERT", "tls-cert", "", "file of a certificate and its chain, for HTTPS on the port; read again when it changes",
 			file(func(c *Config) *string { return &c.HTTPS.CertFile })},
 		{"HOLDMAIL_TLS_KEY", "tls-key", "", "file of that certificate's key",
@@ -141,6 +148,12 @@ func settings() []setting {
 			ports(func(c *Config) *[]uint16 { return &c.WebPorts })},
 		{"HOLDMAIL_WEB_PRIVATE", "web-private", "off", "it may go to addresses that are not on the public Internet",
 			onOff(func(c *Config) *bool { return &c.WebPrivate })},
+		{"ARCHON_DIDCOMM_TOR_PROXY", "tor-proxy", "", "Tor's SOCKS5 port, by which mail is delivered to onion services (docs/deliver.md)",
+			hostPort(func(c *Config) *string { return &c.TorProxy })},
+		{"HOLDMAIL_DELIVER_PRIVATE", "deliver-private", "on", "mail may be delivered to addresses that are not on the public Internet",
+			onOff(func(c *Config) *bool { return &c.DeliverPrivate })},
+		{"HOLDMAIL_MAX_DELIVERIES", "max-deliveries", "16", "deliveries to other relays that may be under way at one time; one source has a tenth",
+			number(1, 10_000, func(c *Config) *int { return &c.MaxDeliveries })},
 		{"ARCHON_DIDCOMM_DB", "db", "bolt", "where mail is kept: bolt is a file, memory forgets at the end",
 			oneOf(func(c *Config) *string { return &c.Engine }, "bolt", "memory").but("redis is not in this version yet")},
 		{"HOLDMAIL_DATA", "data", "", "folder of the database; else $STATE_DIRECTORY, $XDG_STATE_HOME/holdmail, ~/.local/state/holdmail",
