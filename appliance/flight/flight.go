@@ -111,6 +111,32 @@ func (l *Load) Drop(n int64) {
 // DropAll says that nothing is held any more.
 func (l *Load) DropAll() { l.Drop(math.MaxInt64) }
 
+// Move counts what l holds, and will hold, to another holder, whose share may be
+// another: of its own holder's it takes nothing any more. It returns ErrBusy if the
+// other's share has no room, and ErrEnded as Hold does; then nothing is moved.
+func (l *Load) Move(holder string) error {
+	if l == nil {
+		return nil
+	}
+	b := l.budget
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if l.ended {
+		return ErrEnded
+	}
+	held, over := l.held, b.by[holder]+l.held-b.share
+	if held > small {
+		over += b.share / 32
+	}
+	if over > 0 && l.holder != holder {
+		return ErrBusy
+	}
+	b.count(l, -held)
+	l.holder = holder
+	b.count(l, held)
+	return nil
+}
+
 // Arrived notes that the caller sent n bytes.
 func (l *Load) Arrived(n int) {
 	if l == nil {

@@ -45,7 +45,7 @@ type Service struct {
 // Deliver brings a packed envelope, byte for byte, to the relay at endpoint, and
 // returns the ids that it gave, none if it named none. A delivery counts to the
 // holders while it is under way. It returns egress.ErrEndpoint for no place to
-// deliver to, ErrBusy and ErrEnding, what Mailbox returns, and an *egress.Failure
+// deliver to, ErrBusy, ErrEnding and flight.ErrBusy, what Mailbox returns, and an *egress.Failure
 // if another party failed.
 func (s *Service) Deliver(ctx context.Context, endpoint string, packed []byte, holders ...storage.Holder) (ids []string, err error) {
 	to, err := egress.ParseEndpoint(endpoint)

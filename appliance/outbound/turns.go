@@ -1,6 +1,7 @@
 package outbound
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -45,6 +46,10 @@ func (t *Turns) Most() int { return t.most }
 // End gives up all deliveries that are under way, and lets none begin.
 func (t *Turns) End() { t.end() }
 
+// deliveries is the holder, in the memory that all requests share, of those that wait
+// for other relays: the next deposit of the same caller must not wait for them too.
+const deliveries = "deliveries"
+
 // take begins a delivery of an envelope of so many bytes, and counts it to the
 // holders. Its context ends with ErrEnding at the End. The caller must be done.
 func (t *Turns) take(ctx context.Context, bytes int64, holders []storage.Holder) (_ context.Context, done func(), err error) {
@@ -56,10 +61,10 @@ func (t *Turns) take(ctx context.Context, bytes int64, holders []storage.Holder)
 	}
 	load := t.memory.Begin(customer(holders), func() {})
 	load.Settle() // a delivery is not given up for another
-	if load.Hold(bytes) != nil {
+	if err := cmp.Or(busy(load.Hold(bytes)), flight.Of(ctx).Move(deliveries)); err != nil {
 		load.Release()
 		t.leave(holders)
-		return nil, nil, ErrBusy
+		return nil, nil, err
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	unbind := context.AfterFunc(t.ended, func() { cancel(ErrEnding) })
@@ -69,6 +74,14 @@ func (t *Turns) take(ctx context.Context, bytes int64, holders []storage.Holder)
 		load.Release()
 		t.leave(holders)
 	}, nil
+}
+
+// busy is ErrBusy for what does not fit.
+func busy(err error) error {
+	if err == nil {
+		return nil
+	}
+	return ErrBusy
 }
 
 // customer is the widest of the holders, who come in that order; "" of none.
