@@ -16,7 +16,7 @@ import (
 )
 
 // onionName is nobody's service.
-const onionName = "2gzyxa5ihm7nsggfxnu52rck2vv4rvmdlkiu3zzui5du4xyclen53wid.onion"
+const onionName = "p4ok4vrjjwqgb5ygu6udij3x6fdpmhwmtdmicvmxd2aqaxff5xzyqoqd.onion"
 
 // asked is what a client asks a SOCKS5 proxy for.
 type asked struct{ user, password, host, port string }

@@ -48,7 +48,9 @@ func post(ctx context.Context, conn net.Conn, to Endpoint, mediaType string, bod
 	return answer, nil
 }
 
-// over makes requests over conn, one of them.
+// over makes requests over conn, one of them. They do not say that it is the only one:
+// many servers, Go's too, then cut a connection whose body they refuse before their
+// refusal is read.
 func over(conn net.Conn) *http.Transport {
 	given := false
 	dial := func(context.Context, string, string) (net.Conn, error) {
@@ -62,7 +64,6 @@ func over(conn net.Conn) *http.Transport {
 		Proxy:                  nil, // whatever the environment says
 		DialContext:            dial,
 		DialTLSContext:         dial, // the handshake is over
-		DisableKeepAlives:      true,
 		DisableCompression:     true, // a few bytes must stay a few
 		MaxResponseHeaderBytes: maxHeader,
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 // onionName is nobody's service.
-const onionName = "2gzyxa5ihm7nsggfxnu52rck2vv4rvmdlkiu3zzui5du4xyclen53wid.onion"
+const onionName = "p4ok4vrjjwqgb5ygu6udij3x6fdpmhwmtdmicvmxd2aqaxff5xzyqoqd.onion"
 
 // startSOCKS is a proxy that leads every name to service, or, where that is "",
 // answers as Tor does for a service that is down. It tells the names.

@@ -94,6 +94,20 @@ func TestMailIsDeliveredFromRelayToRelay(t *testing.T) {
 	}
 }
 
+// A relay that refuses before it has the whole envelope is heard.
+func TestARefusalAmidADeliveryIsHeard(t *testing.T) {
+	t.Parallel()
+	far, authority := startFarRelay(t, "ARCHON_DIDCOMM_UPLOAD_LIMIT=1000")
+	near := startRelay(t, "SSL_CERT_FILE="+authority)
+	ann := newWallet(t)
+	for range 5 {
+		a := near.deliver(t, ann, far.URL, envelope(5_000_000, "x", ann))
+		if said := wantRefusal(t, a, http.StatusBadGateway); said != "the endpoint answered 413" {
+			t.Fatalf("%q\n%s", said, near.log)
+		}
+	}
+}
+
 func TestMailForThisRelayItselfIsFiledWithoutATrip(t *testing.T) {
 	t.Parallel()
 	near := startRelay(t, "HOLDMAIL_PUBLIC_URL=https://relay.invalid", "HOLDMAIL_ONION_NAME="+onionName,
