@@ -23,7 +23,7 @@ type Options struct {
 	Private bool        // addresses that are not on the public Internet, too
 	TLS     *tls.Config // who is trusted; nil trusts whom the system trusts
 
-	Clearnet Patience // 10 and 30 seconds where it is zero
+	Clearnet Patience // 10 and 60 seconds where it is zero
 	Onion    Patience // 60 and 120 seconds where it is zero
 }
 
@@ -40,7 +40,7 @@ type Courier struct {
 // NewCourier returns a courier that has not gone anywhere yet.
 func NewCourier(o Options) *Courier {
 	if o.Clearnet == (Patience{}) {
-		o.Clearnet = Patience{10 * time.Second, 30 * time.Second}
+		o.Clearnet = Patience{10 * time.Second, 60 * time.Second}
 	}
 	if o.Onion == (Patience{}) {
 		o.Onion = Patience{60 * time.Second, 120 * time.Second}

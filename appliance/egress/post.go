@@ -39,6 +39,9 @@ func post(ctx context.Context, conn net.Conn, to Endpoint, mediaType string, bod
 		return nil, err
 	}
 	answer, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer+1))
+	if err == nil {
+		err = ctx.Err() // an answer may end well because the other end sees us leave
+	}
 	switch {
 	case err != nil:
 		return nil, unanswered(err)

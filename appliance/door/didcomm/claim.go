@@ -45,9 +45,11 @@ func parseClaim(body []byte) (c claim, err error) {
 	return c, err
 }
 
-// copies is how many bytes of the body are copied out of it, at most.
+// copies is how many bytes its values take once they are copied out of the body, at
+// most. A message is not: it is read where it lies.
 func (c claim) copies() int64 {
-	return int64(len(c.did) + len(c.challenge) + len(c.signature) + len(c.audience) + len(c.ids) + len(c.after) + len(c.endpoint))
+	list := 2 * len(c.ids) // the ids, and where each is
+	return int64(len(c.did) + len(c.challenge) + len(c.signature) + len(c.audience) + len(c.after) + len(c.endpoint) + list)
 }
 
 // prove reads the proof. A claim that lacks a member of it is a 400 (relay spec
