@@ -47,8 +47,8 @@ func newAuthority(t testing.TB) authority {
 	return a
 }
 
-// issue makes a certificate for name, or for 127.0.0.1 if that is "", until an hour
-// like that.
+// issue makes a certificate for name, or for 127.0.0.1 if that is "", which is valid
+// for two hours until then.
 func (a authority) issue(t testing.TB, name string, until time.Time) tls.Certificate {
 	t.Helper()
 	template := &x509.Certificate{

@@ -210,14 +210,21 @@ func TestPrivateAddressesGetNoMailWhereTheOwnerSaysSo(t *testing.T) {
 
 func TestADeliveryIsChargedAsADeposit(t *testing.T) {
 	t.Parallel()
-	near := startRelay(t, "HOLDMAIL_RATE_LIMIT=on", "ARCHON_DRAWBRIDGE_DIDCOMM_DEPOSIT_GLOBAL_BYTES=5000",
-		"ARCHON_DRAWBRIDGE_DIDCOMM_DEPOSIT_PER_SOURCE_BYTES=5000", "ARCHON_DRAWBRIDGE_DIDCOMM_RATE_LIMIT_WINDOW=86400")
-	ann := newWallet(t)
-	packed := envelope(3000, "x", ann)
-	wantRefusal(t, near.deliver(t, ann, "https://127.0.0.1:1", packed), http.StatusBadGateway)
-	a := near.deliver(t, ann, "https://127.0.0.1:1", packed)
-	if a.Status != http.StatusTooManyRequests || a.Header.Get("Retry-After") == "" {
-		t.Errorf("over the budget: %d %s", a.Status, a.Body)
+	ann, bob := newWallet(t), newWallet(t)
+	for name, tt := range map[string]struct {
+		endpoint string
+		packed   []byte // of which the budget has room for one
+		status   int    // of that
+	}{
+		"away":                     {"https://127.0.0.1:1", envelope(3000, "x", ann, bob), http.StatusBadGateway},
+		"here, once per recipient": {"https://relay.invalid", envelope(1700, "x", ann, bob), http.StatusOK},
+	} {
+		t.Run(name, func(t *testing.T) {
+			near := budgeted(t, "HOLDMAIL_PUBLIC_URL=https://relay.invalid", "ARCHON_DRAWBRIDGE_DIDCOMM_DEPOSIT_GLOBAL_BYTES=5000",
+				"ARCHON_DRAWBRIDGE_DIDCOMM_DEPOSIT_PER_SOURCE_BYTES=5000", "ARCHON_DRAWBRIDGE_DIDCOMM_RATE_LIMIT_WINDOW=86400")
+			wantType(t, near.deliver(t, ann, tt.endpoint, tt.packed), tt.status)
+			wantOverBudget(t, near.deliver(t, ann, tt.endpoint, tt.packed))
+		})
 	}
 }
 
