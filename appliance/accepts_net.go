@@ -3,6 +3,8 @@ package appliance
 import (
 	"fmt"
 	"io/fs"
+	"math"
+	"net"
 	"net/netip"
 	"path/filepath"
 	"strconv"
@@ -70,6 +72,20 @@ func parsePrefix(text string) (netip.Prefix, bool) {
 		p = netip.PrefixFrom(a, a.BitLen())
 	}
 	return p.Masked(), !p.Addr().Is4In6()
+}
+
+// hostPort takes an IP address or a host name, with a port.
+func hostPort(field func(*Config) *string) accepts {
+	return accepts{
+		"an IP address or a host name with a port, such as 127.0.0.1:9050",
+		func(c *Config, text string) bool {
+			*field(c) = text
+			name, port, err := net.SplitHostPort(text)
+			n, ok := digits(port)
+			_, noIP := netip.ParseAddr(name)
+			return err == nil && ok && 1 <= n && n <= math.MaxUint16 && (noIP == nil || hostName.MatchString(name))
+		},
+	}
 }
 
 // socketPath takes any path that the kernel can bind, and makes it absolute.

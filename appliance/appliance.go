@@ -19,6 +19,7 @@ import (
 	"github.com/holdmail/holdmail/appliance/door"
 	"github.com/holdmail/holdmail/appliance/door/didcomm"
 	"github.com/holdmail/holdmail/appliance/mailbox"
+	"github.com/holdmail/holdmail/appliance/outbound"
 	"github.com/holdmail/holdmail/appliance/source"
 	"github.com/holdmail/holdmail/systemd"
 )
@@ -36,6 +37,7 @@ type Appliance struct {
 	ways      entrances
 	https     *https // nil without a certificate
 	waiters   *mailbox.Waiters
+	turns     *outbound.Turns
 	resolvers resolvers
 	journal   *door.Journal
 	handler   http.Handler
@@ -66,6 +68,7 @@ func New(c Config, log *slog.Logger) (*Appliance, error) {
 		return nil, errors.Join(err, a.Close())
 	}
 	a.waiters = mailbox.NewWaiters(maxWaiters(c, most))
+	a.turns = newTurns(c)
 	a.handler, err = a.build()
 	if err != nil {
 		return nil, errors.Join(err, a.Close())
@@ -91,18 +94,21 @@ func (a *Appliance) doors(budgets *limit) ([]table, error) {
 	if a.resolvers, err = openResolvers(a.config); err != nil {
 		return nil, err
 	}
+	box := &mailbox.Service{
+		Store:         a.stores.mailbox,
+		MaxRecipients: a.config.MaxRecipients,
+		Waiters:       a.waiters,
+		Charge:        budgets.rest,
+	}
 	mail := &didcomm.Door{
-		Mailbox: &mailbox.Service{
-			Store:         a.stores.mailbox,
-			MaxRecipients: a.config.MaxRecipients,
-			Waiters:       a.waiters,
-			Charge:        budgets.rest,
-		},
-		Gate:        &auth.Gate{Challenges: a.stores.challenges, Resolver: a.resolvers, Audience: a.config.Endpoint()},
-		UploadLimit: a.config.UploadLimit,
-		Endpoint:    a.config.Endpoint(),
-		Holders:     shares(a.config.Caps.Challenges).holders,
-		WaitHolders: shares(a.waiters.Most()).holders,
+		Mailbox:        box,
+		Gate:           &auth.Gate{Challenges: a.stores.challenges, Resolver: a.resolvers, Audience: a.config.Endpoint()},
+		Outbound:       newOutbound(a.config, box, a.turns),
+		UploadLimit:    a.config.UploadLimit,
+		Endpoint:       a.config.Endpoint(),
+		Holders:        shares(a.config.Caps.Challenges).holders,
+		WaitHolders:    shares(a.waiters.Most()).holders,
+		DeliverHolders: shares(a.turns.Most()).holders,
 	}
 	return []table{{mail.Routes(), mail.Rules()}}, nil
 }
@@ -165,9 +171,11 @@ func (a *Appliance) server(requests context.Context) *http.Server {
 }
 
 // drain lets running requests finish, and cuts those that do not. Those that wait
-// for mail finish now.
+// for mail finish now, those that wait for another relay soon enough to say so.
 func (a *Appliance) drain(server *http.Server, cut context.CancelFunc) {
 	a.waiters.End()
+	giveUp := time.AfterFunc(a.drainFor*3/4, a.turns.End)
+	defer giveUp.Stop()
 	ctx, cancel := context.WithTimeout(context.Background(), a.drainFor)
 	defer cancel()
 	if server.Shutdown(ctx) == nil {

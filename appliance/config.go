@@ -36,6 +36,10 @@ type Config struct {
 	WebPorts   []uint16 // that did:web may name
 	WebPrivate bool     // did:web may lead to private addresses
 
+	TorProxy       string // host and port of the SOCKS5 proxy for onion services, "" for none
+	DeliverPrivate bool   // deliveries may go to private addresses
+	MaxDeliveries  int    // to other relays, under way at one time
+
 	Engine    string // "bolt" or "memory"
 	Data      string // folder of the database
 	DiskFloor int64  // bytes of free disk that deposits leave alone
@@ -148,6 +152,12 @@ func settings() []setting {
 			ports(func(c *Config) *[]uint16 { return &c.WebPorts })},
 		{"HOLDMAIL_WEB_PRIVATE", "web-private", "off", "it may go to addresses that are not on the public Internet",
 			onOff(func(c *Config) *bool { return &c.WebPrivate })},
+		{"ARCHON_DIDCOMM_TOR_PROXY", "tor-proxy", "", "Tor's SOCKS5 port, by which mail is delivered to onion services (docs/deliver.md)",
+			hostPort(func(c *Config) *string { return &c.TorProxy })},
+		{"HOLDMAIL_DELIVER_PRIVATE", "deliver-private", "on", "mail may be delivered to addresses that are not on the public Internet",
+			onOff(func(c *Config) *bool { return &c.DeliverPrivate })},
+		{"HOLDMAIL_MAX_DELIVERIES", "max-deliveries", "16", "deliveries to other relays that may be under way at one time; one source has a tenth",
+			number(1, 10_000, func(c *Config) *int { return &c.MaxDeliveries })},
 		{"ARCHON_DIDCOMM_DB", "db", "bolt", "where mail is kept: bolt is a file, memory forgets at the end",
 			oneOf(func(c *Config) *string { return &c.Engine }, "bolt", "memory").but("redis is not in this version yet")},
 		{"HOLDMAIL_DATA", "data", "", "folder of the database; else $STATE_DIRECTORY, $XDG_STATE_HOME/holdmail, ~/.local/state/holdmail",

@@ -35,7 +35,9 @@ func TestDefaultsAreThoseOfTheSpecification(t *testing.T) {
 		Resolvers:  []string{"key", "jwk", "peer", "gatekeeper"},
 		Gatekeeper: "http://localhost:4224",
 		WebPorts:   []uint16{443},
-		Engine:     "bolt", Data: "/home/ann/.local/state/holdmail", DiskFloor: 32 << 20,
+
+		DeliverPrivate: true, MaxDeliveries: 16,
+		Engine: "bolt", Data: "/home/ann/.local/state/holdmail", DiskFloor: 32 << 20,
 		UploadLimit: 5 << 20, MaxRecipients: 1000, MessageTTL: 7 * 24 * time.Hour,
 		Caps: storage.Caps{
 			RecipientBytes: 16 << 20, TotalBytes: 256 << 20,
@@ -88,6 +90,7 @@ func TestEverySettingIsReadFromItsVariableAndItsFlag(t *testing.T) {
 		"HOLDMAIL_ONION_NAME": torProject, "HOLDMAIL_ONION_LISTEN": "/run/onion.sock", "HOLDMAIL_ONION_MODE": "0600",
 		"HOLDMAIL_ONION_GROUP": "debian-tor", "HOLDMAIL_ONION_CIRCUITS": "off",
 		"HOLDMAIL_RESOLVERS": "web, key", "HOLDMAIL_WEB_PORTS": "443, 8443", "HOLDMAIL_WEB_PRIVATE": "on",
+		"ARCHON_DIDCOMM_TOR_PROXY": "localhost:9050", "HOLDMAIL_DELIVER_PRIVATE": "off",
 	}
 	needs := map[string][]string{
 		"HOLDMAIL_PROXY_PROTOCOL": {"HOLDMAIL_TRUSTED_PROXIES=10.0.0.1"},
@@ -141,6 +144,9 @@ func TestWrongValuesAreRefused(t *testing.T) {
 		"resolvers":           {"key,,jwk", "key,key", "did:key", "KEY", "gatekeeper,", ""},
 		"web-ports":           {"0", "443,", "65536", "443-445", ""},
 		"web-private":         {"yes", ""},
+		"tor-proxy":           {"9050", "localhost", "localhost:", "localhost:0", "localhost:65536", ":9050", "socks5://localhost:9050", "::1:9050", "a b:9050", ""},
+		"deliver-private":     {"yes", ""},
+		"max-deliveries":      {"0", "-1", "10001"},
 		"gatekeeper":          {"localhost:4224", "unix:///run/gatekeeper"},
 		"db":                  {"BOLT", "sqlite", ""},
 		"data":                {""},

@@ -117,6 +117,31 @@ func (l *Load) Drop(n int64) {
 // DropAll says that nothing is held any more.
 func (l *Load) DropAll() { l.Drop(math.MaxInt64) }
 
+// Move counts what l holds, and will hold, to other holders in the place of its own.
+// It returns ErrBusy if one of them has no room, and ErrEnded as Hold does; then
+// nothing is moved.
+func (l *Load) Move(holders ...Holder) error {
+	if l == nil {
+		return nil
+	}
+	b := l.budget
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if l.ended {
+		return ErrEnded
+	}
+	own, held := l.holders, l.held
+	b.count(l, -held)
+	l.holders = holders
+	if slices.ContainsFunc(b.over(l, held), func(e excess) bool { return e.of != "" && e.bytes > 0 }) {
+		l.holders = own
+		b.count(l, held)
+		return ErrBusy
+	}
+	b.count(l, held)
+	return nil
+}
+
 // Arrived notes that the caller sent n bytes.
 func (l *Load) Arrived(n int) {
 	if l == nil {

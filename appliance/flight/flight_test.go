@@ -62,6 +62,26 @@ func TestNobodyHoldsMoreThanThereIs(t *testing.T) {
 	}
 }
 
+func TestAMovedLoadCountsToAnotherHolder(t *testing.T) {
+	b := budget(100, 40)
+	ann, too, out := begin(b, "ann"), begin(b, "ann"), begin(b, "out")
+	ann.check(t, 30, nil)
+	out.check(t, 15, nil)
+	if err := ann.Move(flight.Holder{Name: "out", Most: 40}); !errors.Is(err, flight.ErrBusy) {
+		t.Errorf("moving 30 to who has 25 left: %v", err)
+	}
+	too.check(t, 11, flight.ErrBusy) // it was not moved
+	out.Drop(5)
+	if err := ann.Move(flight.Holder{Name: "out", Most: 40}); err != nil {
+		t.Error(err)
+	}
+	too.check(t, 40, nil)
+	out.check(t, 1, flight.ErrBusy)
+	begin(b, "bob").check(t, 21, flight.ErrBusy) // all hold as much as before
+	ann.Release()
+	out.check(t, 30, nil)
+}
+
 func TestTheSlowestGoesFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := budget(100, 100)

@@ -47,6 +47,19 @@ func (s *Service) Deposit(ctx context.Context, packed []byte) (ids []string, err
 	return ids, nil
 }
 
+// PassOn checks an envelope as Deposit does, for one that another relay keeps, and
+// charges its size once. It returns ErrNotEnvelope, flight.ErrBusy and what Charge
+// returns.
+func (s *Service) PassOn(ctx context.Context, packed []byte) error {
+	if _, err := recipientsOf(packed, s.MaxRecipients, flight.Of(ctx)); err != nil {
+		return err
+	}
+	if s.Charge == nil {
+		return nil
+	}
+	return s.Charge(ctx, int64(len(packed)))
+}
+
 // Fetch yields what is there for owner, oldest first, after a message of that id or
 // from the beginning, as Store.List does.
 func (s *Service) Fetch(ctx context.Context, owner did.ID, after string) iter.Seq2[storage.Message, error] {

@@ -102,3 +102,26 @@ func TestAnOwnerReachesTheMailboxOfThatName(t *testing.T) {
 		t.Errorf("listed %q after %q, Remove = %d, %v of %q", l.listed, l.after, removed, err, l.removed)
 	}
 }
+
+func TestWhatIsPassedOnIsCheckedAndChargedOnceAndNotKept(t *testing.T) {
+	l, charged := &ledger{}, []int64{}
+	refusal := error(nil)
+	s := &mailbox.Service{Store: l, MaxRecipients: 2, Charge: func(_ context.Context, bytes int64) error {
+		charged = append(charged, bytes)
+		return refusal
+	}}
+	packed := []byte(general("did:cid:ann#k1", "did:cid:bob#k1"))
+	if err := s.PassOn(t.Context(), packed); err != nil {
+		t.Error(err)
+	}
+	if err := s.PassOn(t.Context(), []byte("{}")); !errors.Is(err, mailbox.ErrNotEnvelope) {
+		t.Errorf("PassOn of no envelope = %v", err)
+	}
+	if !slices.Equal(charged, []int64{int64(len(packed))}) || len(l.added) != 0 {
+		t.Errorf("charged %d for %d bytes, the store got %+v", charged, len(packed), l.added)
+	}
+	refusal = errors.New("over budget")
+	if err := s.PassOn(t.Context(), packed); !errors.Is(err, refusal) {
+		t.Errorf("PassOn over the budget = %v", err)
+	}
+}

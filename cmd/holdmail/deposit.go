@@ -21,7 +21,7 @@ func (d deposit) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	envelope, size, err := d.open()
+	envelope, size, err := openEnvelope(d.File)
 	if err != nil {
 		return err
 	}
@@ -30,19 +30,24 @@ func (d deposit) Run(ctx context.Context) error {
 	if err != nil {
 		return callError(interrupted(ctx, err))
 	}
-	for _, id := range ids {
-		if _, err := fmt.Println(id); err != nil {
+	return printLines(ids)
+}
+
+func printLines(lines []string) error {
+	for _, line := range lines {
+		if _, err := fmt.Println(line); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// open opens the envelope. Its size is -1 if only reading it can tell.
-func (d deposit) open() (f *os.File, size int64, err error) {
+// openEnvelope opens the envelope in a file, or on standard input if path is empty.
+// Its size is -1 if only reading it can tell.
+func openEnvelope(path string) (f *os.File, size int64, err error) {
 	f = os.Stdin
-	if d.File != "" {
-		if f, err = os.Open(d.File); err != nil {
+	if path != "" {
+		if f, err = os.Open(path); err != nil {
 			return nil, 0, err
 		}
 	}

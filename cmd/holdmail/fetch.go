@@ -29,11 +29,18 @@ func (f fetch) Validate() error {
 	if f.Wait < 0 || f.Wait > maxWait {
 		return errors.New("--wait: want seconds from 0 to 60")
 	}
-	if f.Audience != nil && !isHTTP(*f.Audience) { // an empty one must not pass for none
-		return errors.New("--audience: want an http or https URL, such as https://relay.example/didcomm")
+	if err := validAudience(f.Audience); err != nil {
+		return err
 	}
 	if f.MaxAnswer <= 0 {
 		return errors.New("--max-answer: want a number of bytes above 0")
+	}
+	return nil
+}
+
+func validAudience(audience *string) error {
+	if audience != nil && !isHTTP(*audience) { // an empty one must not pass for none
+		return errors.New("--audience: want an http or https URL, such as https://relay.example/didcomm")
 	}
 	return nil
 }

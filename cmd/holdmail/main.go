@@ -3,7 +3,7 @@
 //
 // Each sub-command is one file here and says what to do; the work is done in
 // appliance. It exits 0 when all went well, else 1 with the reason on stderr; of
-// fetch and deposit, 75 says that the same may work later.
+// fetch, deposit and deliver, 75 says that the same may work later.
 package main
 
 import (

@@ -16,6 +16,7 @@ type commands struct {
 	Selftest selftest         `cmd:"" help:"Carry one envelope through a relay and report each step."`
 	Identity identityCommands `cmd:"" help:"Make an identity whose mail can be fetched."`
 	Deposit  deposit          `cmd:"" help:"Leave a packed envelope at a relay."`
+	Deliver  deliver          `cmd:"" help:"Have a relay bring a packed envelope to another relay."`
 	Fetch    fetch            `cmd:"" help:"Bring the mail of an identity, and acknowledge it once it is safe."`
 	Version  showVersion      `cmd:"" help:"Print the version."`
 }

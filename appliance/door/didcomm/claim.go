@@ -17,53 +17,53 @@ const claimLimit = 2 << 20
 const idLength = 36
 
 // claim is the body of a call by someone who claims to own a mailbox. Its values are
-// as they are written, nil where there is none.
+// as they are written, nil where there is none, and parts of the body.
 type claim struct {
-	proof              auth.Proof
+	proof              auth.Proof // "" until prove
+	did, challenge     jsontext.Value
+	signature          jsontext.Value
 	audience, next     jsontext.Value
 	ids                jsontext.Value // of a remove
 	wait, limit, after jsontext.Value // of a fetch
+	endpoint, message  jsontext.Value // of a delivery
 }
 
-// parseClaim reads a body, whatever type it was sent as. One that lacks a member
-// of the proof is a 400 (relay spec §2.4).
-func parseClaim(body []byte) (claim, error) {
-	var c claim
-	var id, challenge, signature jsontext.Value
-	err := door.Object(body, func(name string, value jsontext.Value) {
-		switch name {
-		case "did":
-			id = value
-		case "challenge":
-			challenge = value
-		case "signature":
-			signature = value
-		case "audience":
-			c.audience = value
-		case "next":
-			c.next = value
-		case "ids":
-			c.ids = value
-		case "wait":
-			c.wait = value
-		case "limit":
-			c.limit = value
-		case "after":
-			c.after = value
+// parseClaim reads a body, whatever type it was sent as. It copies no value.
+func parseClaim(body []byte) (c claim, err error) {
+	values := map[string]*jsontext.Value{
+		"did": &c.did, "challenge": &c.challenge, "signature": &c.signature,
+		"audience": &c.audience, "next": &c.next,
+		"ids":  &c.ids,
+		"wait": &c.wait, "limit": &c.limit, "after": &c.after,
+		"endpoint": &c.endpoint, "message": &c.message,
+	}
+	err = door.Object(body, func(name string, value jsontext.Value) {
+		if known := values[name]; known != nil {
+			*known = value
 		}
 	})
-	if err != nil {
-		return claim{}, err
-	}
+	return c, err
+}
+
+// copies is how many bytes its values take once they are copied out of the body, at
+// most. A message is not: it is read where it lies.
+func (c claim) copies() int64 {
+	list := 2 * len(c.ids) // the ids, and where each is
+	return int64(len(c.did) + len(c.challenge) + len(c.signature) + len(c.audience) + len(c.after) + len(c.endpoint) + list)
+}
+
+// prove reads the proof. A claim that lacks a member of it is a 400 (relay spec
+// §2.4).
+func (c *claim) prove() error {
 	var have [3]bool
-	c.proof.DID, have[0] = door.String(id)
-	c.proof.Challenge, have[1] = door.String(challenge)
-	c.proof.Signature, have[2] = door.String(signature)
+	c.proof.DID, have[0] = door.String(c.did)
+	c.proof.Challenge, have[1] = door.String(c.challenge)
+	c.proof.Signature, have[2] = door.String(c.signature)
 	if have != [3]bool{true, true, true} {
-		return claim{}, badRequest("did, challenge and signature must be strings")
+		return badRequest("did, challenge and signature must be strings")
 	}
 	c.proof.Audience, _ = door.String(c.audience)
-	return c, nil
+	return nil
 }
 
 // nextAsked reports whether the caller asks for a challenge for the next call. A
@@ -102,20 +102,22 @@ func badRequest(message string) *door.Error {
 	return &door.Error{Status: http.StatusBadRequest, Message: message}
 }
 
-// spend reads a claim and uses up its challenge, before anything else of it is
-// looked at: a wrong guess must cost one, or a single challenge could be tried
-// against every key. A body that is no claim costs none.
-func (d *Door) spend(r *http.Request) (claim, auth.Spent, error) {
-	body, err := door.Body(r, claimLimit)
+// spend reads a claim of at most limit bytes and uses up its challenge, before
+// anything else of it is looked at: a wrong guess must cost one, or a single
+// challenge could be tried against every key. A body that is no claim costs none.
+func (d *Door) spend(r *http.Request, limit int64) (claim, auth.Spent, error) {
+	body, err := door.Body(r, limit)
 	if err != nil {
-		return claim{}, auth.Spent{}, err
-	}
-	// Its members are copied out of it.
-	if err := flight.Of(r.Context()).Hold(int64(len(body))); err != nil {
 		return claim{}, auth.Spent{}, err
 	}
 	c, err := parseClaim(body)
 	if err != nil {
+		return claim{}, auth.Spent{}, err
+	}
+	if err := flight.Of(r.Context()).Hold(c.copies()); err != nil {
+		return claim{}, auth.Spent{}, err
+	}
+	if err := c.prove(); err != nil {
 		return claim{}, auth.Spent{}, err
 	}
 	spent, err := d.Gate.Spend(r.Context(), c.proof)

@@ -23,9 +23,13 @@ func (d *Door) deposit(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return door.JSON(w, http.StatusOK, struct {
-		IDs []string `json:"ids"`
-	}{ids})
+	return door.JSON(w, http.StatusOK, filed{IDs: ids})
+}
+
+// filed is the answer to a deposit or a delivery.
+type filed struct {
+	IDs       []string `json:"ids"`
+	Challenge string   `json:"challenge,omitempty"`
 }
 
 // unwrap finds the packed envelope in a deposit's body. Of the three forms, the
@@ -46,14 +50,19 @@ func unwrap(contentType string, body []byte) ([]byte, error) {
 		return body, nil
 	}
 	if message.Kind() == jsontext.KindString && len(message) > len(`""`) {
-		// It lies in the body, and what it says is never longer than how it is written.
-		packed, err := jsontext.AppendUnquote(message[:0], message)
-		if err != nil {
-			return nil, &door.Error{Status: http.StatusBadRequest, Message: "message is not Unicode text"}
-		}
-		return packed, nil
+		return unquoted(message)
 	}
 	return compact(body), nil
+}
+
+// unquoted is what a message says, written over it: that is never longer than how it
+// is written.
+func unquoted(message jsontext.Value) ([]byte, error) {
+	packed, err := jsontext.AppendUnquote(message[:0], message)
+	if err != nil {
+		return nil, badRequest("message is not Unicode text")
+	}
+	return packed, nil
 }
 
 // compact takes the space between its tokens out of valid JSON, where it lies. The

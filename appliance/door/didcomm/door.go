@@ -16,8 +16,10 @@ import (
 	"github.com/holdmail/holdmail/appliance/auth"
 	"github.com/holdmail/holdmail/appliance/did"
 	"github.com/holdmail/holdmail/appliance/door"
+	"github.com/holdmail/holdmail/appliance/egress"
 	"github.com/holdmail/holdmail/appliance/flight"
 	"github.com/holdmail/holdmail/appliance/mailbox"
+	"github.com/holdmail/holdmail/appliance/outbound"
 	"github.com/holdmail/holdmail/appliance/resolve"
 	"github.com/holdmail/holdmail/ratelimit"
 	"github.com/holdmail/holdmail/storage"
@@ -41,12 +43,18 @@ type Gate interface {
 	Verify(ctx context.Context, s auth.Spent) (did.ID, error)
 }
 
+// Outbound is what the door needs of outbound.Service.
+type Outbound interface {
+	Deliver(ctx context.Context, endpoint string, packed []byte, holders ...storage.Holder) (ids []string, err error)
+}
+
 // Door answers the DIDComm calls. It is safe for concurrent use, and must not be
 // copied.
 type Door struct {
 	Mailbox     Mailbox
 	Gate        Gate
-	UploadLimit int64  // bytes of a deposit's body, after inflating
+	Outbound    Outbound
+	UploadLimit int64  // bytes of a deposit's or delivery's body, after inflating
 	Endpoint    string // what DID documents should name as this relay's, "" if unknown
 
 	// Holders are those to whom a challenge counts that a request asks for. Nil
@@ -55,6 +63,8 @@ type Door struct {
 	// WaitHolders are those to whom a fetch counts that waits. Nil counts it to
 	// nobody.
 	WaitHolders func(*http.Request) []storage.Holder
+	// DeliverHolders are those to whom a delivery counts. Nil counts it to nobody.
+	DeliverHolders func(*http.Request) []storage.Holder
 
 	buffers sync.Pool // of *bufio.Writer, for listings
 }
@@ -72,6 +82,7 @@ func (d *Door) Routes() []door.Route {
 		{Path: "/api/v1/messages", Class: ratelimit.Deposit, Handler: d.deposit},
 		{Path: "/api/v1/messages/fetch", Class: ratelimit.Read, Handler: d.fetch},
 		{Path: "/api/v1/messages/remove", Class: ratelimit.Read, Handler: d.remove},
+		{Path: "/api/v1/deliver", Class: ratelimit.Deposit, Handler: d.deliver},
 	}
 	return slices.Concat(by(http.MethodGet, gets), by(http.MethodHead, gets), by(http.MethodPost, posts))
 }
@@ -103,6 +114,9 @@ func (d *Door) Rules() []door.Rule {
 		{Is: storage.ErrBroken, Answer: unavailable(storage.ErrBroken.Error(), time.Minute)},
 		{Is: storage.ErrClosed, Answer: unavailable(storage.ErrClosed.Error(), 10*time.Second)},
 		{Is: flight.ErrBusy, Answer: unavailable(flight.ErrBusy.Error(), door.MemoryRetryAfter)},
+		{Is: egress.ErrEndpoint, Answer: door.Error{Status: http.StatusBadRequest}},
+		{Is: outbound.ErrBusy, Answer: unavailable(outbound.ErrBusy.Error(), 10*time.Second)},
+		{Is: outbound.ErrEnding, Answer: unavailable(outbound.ErrEnding.Error(), 10*time.Second)},
 		{Is: storage.ErrGone, Answer: unavailable("the mailbox changed while it was read", time.Second)},
 	}
 }

@@ -265,7 +265,7 @@ func TestRoutesAreOfTheTable(t *testing.T) {
 	want := []string{
 		"GET /api/v1/capabilities", "GET /api/v1/challenge", "GET /api/v1/didcomm-endpoint", "GET /health",
 		"HEAD /api/v1/capabilities", "HEAD /api/v1/challenge", "HEAD /api/v1/didcomm-endpoint", "HEAD /health",
-		"POST /api/v1/messages", "POST /api/v1/messages/fetch", "POST /api/v1/messages/remove",
+		"POST /api/v1/deliver", "POST /api/v1/messages", "POST /api/v1/messages/fetch", "POST /api/v1/messages/remove",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("routes = %q", got)

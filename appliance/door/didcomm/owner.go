@@ -43,7 +43,7 @@ type fetching struct {
 
 // fetching reads a fetch and has its caller verified.
 func (d *Door) fetching(r *http.Request) (f fetching, err error) {
-	c, spent, err := d.spend(r)
+	c, spent, err := d.spend(r, claimLimit)
 	if err != nil {
 		return fetching{}, err
 	}
@@ -63,11 +63,8 @@ func (d *Door) fetching(r *http.Request) (f fetching, err error) {
 
 // remove acknowledges messages of the caller's (relay spec §2.4).
 func (d *Door) remove(w http.ResponseWriter, r *http.Request) error {
-	c, spent, err := d.spend(r)
+	c, spent, err := d.spend(r, claimLimit)
 	if err != nil {
-		return err
-	}
-	if err := flight.Of(r.Context()).Hold(int64(len(c.ids))); err != nil {
 		return err
 	}
 	next, err := c.nextAsked()

@@ -52,7 +52,7 @@ func program(t testing.TB, name string) string {
 	t.Helper()
 	path, err := exec.LookPath(name)
 	if err != nil {
-		t.Fatalf("this test needs Node 20 or newer with npm: %v", err)
+		t.Fatalf("this test needs what .ci/prepare installs, Node 20 or newer among it: %v", err)
 	}
 	return path
 }

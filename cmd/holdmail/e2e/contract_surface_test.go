@@ -139,6 +139,7 @@ func TestWrongMethodsAreTold(t *testing.T) {
 		"/api/v1/messages":         {"POST"},
 		"/api/v1/messages/fetch":   {"POST"},
 		"/api/v1/messages/remove":  {"POST"},
+		"/api/v1/deliver":          {"POST"},
 		"/didcomm/api/v1/messages": {"POST"},
 		"/api/v1/messages/":        {"POST"},
 	} {
