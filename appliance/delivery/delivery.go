@@ -35,8 +35,14 @@ func (r Request) AppendJSON(dst []byte) []byte {
 	dst = slices.Grow(dst, len(r.Body)+len(r.Body)/8+1024)
 	dst = appendText(append(dst, `{"method":`...), r.Method)
 	dst = appendText(append(dst, `,"url":`...), r.URL)
-	dst = append(dst, `,"headers":[`...)
-	for i, h := range r.Headers {
+	dst = appendHeaders(append(dst, `,"headers":`...), r.Headers)
+	dst = appendBody(append(dst, `,"body":`...), r.Body)
+	return append(dst, '}')
+}
+
+func appendHeaders(dst []byte, headers [][2]string) []byte {
+	dst = append(dst, '[')
+	for i, h := range headers {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
@@ -44,8 +50,7 @@ func (r Request) AppendJSON(dst []byte) []byte {
 		dst = appendText(append(dst, ','), h[1])
 		dst = append(dst, ']')
 	}
-	dst = appendBody(append(dst, `],"body":`...), r.Body)
-	return append(dst, '}')
+	return append(dst, ']')
 }
 
 // appendText appends a string, or its bytes in base64 if JSON has no string for it.

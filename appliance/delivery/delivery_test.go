@@ -1,7 +1,10 @@
 package delivery_test
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -103,6 +106,42 @@ func TestWhatIsNoRequest(t *testing.T) {
 	} {
 		if got, err := delivery.Parse([]byte(plaintext)); !errors.Is(err, delivery.ErrNotRequest) {
 			t.Errorf("%s: Parse = %+v, %v; want ErrNotRequest", name, got, err)
+		}
+	}
+}
+
+func TestAnswersComeBackToTheByte(t *testing.T) {
+	for _, r := range []delivery.Response{
+		{Status: 204},
+		{Status: 200, Headers: [][2]string{{"Content-Type", "text/xml"}, {"X-Name", "Ren\xe9"}}, Body: []byte("<Response/>")},
+		{Status: 599, Body: []byte{0xff, 0}},
+	} {
+		b, err := json.Marshal(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got delivery.Response
+		if err := json.Unmarshal(b, &got); err != nil {
+			t.Errorf("%s: %v", b, err)
+		}
+		if got.Status != r.Status || !slices.Equal(got.Headers, r.Headers) || !bytes.Equal(got.Body, r.Body) {
+			t.Errorf("%s came back as %+v, want %+v", b, got, r)
+		}
+	}
+}
+
+func TestWhatIsNoAnswer(t *testing.T) {
+	for name, text := range map[string]string{
+		"no status":                `{}`,
+		"an interim status":        `{"status":101}`,
+		"a status beyond all":      `{"status":600}`,
+		"a line break in a header": `{"status":200,"headers":[["X","a\nb"]]}`,
+		"half a header":            `{"status":200,"headers":[["X"]]}`,
+		"a body of no form":        `{"status":200,"body":{}}`,
+	} {
+		var got delivery.Response
+		if err := json.Unmarshal([]byte(text), &got); err == nil {
+			t.Errorf("%s: read as %+v, want an error", name, got)
 		}
 	}
 }

@@ -10,6 +10,11 @@ import (
 // ErrNotRequest is wrapped by Parse's errors.
 var ErrNotRequest = errors.New("not a request that can be handed on")
 
+var (
+	errNotResponse = errors.New("not an answer that can be handed on")
+	errHeader      = errors.New("not a header")
+)
+
 // Parse reads what AppendJSON wrote. Whoever knows a public key can seal what they
 // like, so that a request is refused here that no HTTP client could send: its
 // method, URL, and headers hold nothing that HTTP does not allow there.
@@ -18,14 +23,27 @@ func Parse(plaintext []byte) (Request, error) {
 	if err := json.Unmarshal(plaintext, &w); err != nil {
 		return Request{}, fmt.Errorf("%w: %w", ErrNotRequest, err)
 	}
-	r := Request{Method: string(w.Method), URL: string(w.URL), Body: w.Body}
-	for _, h := range w.Headers {
-		if len(h) != 2 {
-			return Request{}, fmt.Errorf("%w: a header is a name and a value", ErrNotRequest)
-		}
-		r.Headers = append(r.Headers, [2]string{string(h[0]), string(h[1])})
+	headers, err := pairs(w.Headers)
+	if err != nil {
+		return Request{}, fmt.Errorf("%w: %w", ErrNotRequest, err)
 	}
+	r := Request{Method: string(w.Method), URL: string(w.URL), Headers: headers, Body: w.Body}
 	return r, r.check()
+}
+
+// pairs are headers that HTTP allows (RFC 9110 §5).
+func pairs(headers [][]text) (pairs [][2]string, err error) {
+	for _, h := range headers {
+		if len(h) != 2 {
+			return nil, fmt.Errorf("%w: a header is a name and a value", errHeader)
+		}
+		name, value := string(h[0]), string(h[1])
+		if !isToken(name) || strings.ContainsFunc(value, isControl) {
+			return nil, fmt.Errorf("%w: HTTP does not allow its name or its value", errHeader)
+		}
+		pairs = append(pairs, [2]string{name, value})
+	}
+	return pairs, nil
 }
 
 // wire is a request in JSON.
@@ -76,18 +94,13 @@ func (t *body) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// check refuses what HTTP has no way to say (RFC 9110 §5, RFC 9112 §3).
+// check refuses a method and a URL that HTTP has no way to say (RFC 9112 §3).
 func (r Request) check() error {
 	if !isToken(r.Method) {
 		return fmt.Errorf("%w: its method is none", ErrNotRequest)
 	}
 	if r.URL == "" || strings.ContainsFunc(r.URL, func(c rune) bool { return c <= ' ' || c == 0x7f }) {
 		return fmt.Errorf("%w: its URL is none", ErrNotRequest)
-	}
-	for _, h := range r.Headers {
-		if !isToken(h[0]) || strings.ContainsFunc(h[1], isControl) {
-			return fmt.Errorf("%w: it has a header that HTTP does not allow", ErrNotRequest)
-		}
 	}
 	return nil
 }
