@@ -19,7 +19,7 @@ func layers() [][]string {
 	return [][]string{
 		{"storage", "storage/clock", "storage/ids", "systemd", "ratelimit", "appliance/did", "appliance/egress", "appliance/certificate", "appliance/source", "appliance/flight", "appliance/durable", "appliance/seal", "appliance/delivery"},
 		{"storage/challenge", "appliance/door"},
-		{"storage/bolt", "storage/memory", "storage/storagetest", "appliance/resolve", "appliance/identity"},
+		{"storage/bolt", "storage/memory", "storage/storagetest", "appliance/resolve", "appliance/identity", "appliance/pairing"},
 		{"appliance/mailbox", "appliance/auth", "appliance/client"},
 		{"appliance/door/didcomm", "appliance/pickup"},
 		{"appliance"},
