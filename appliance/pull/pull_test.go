@@ -270,6 +270,36 @@ func (h *home) run(handler pull.Handler) (stop func() error) {
 	return stop
 }
 
+func TestAHandlerIsLookedForUntilItIsThere(t *testing.T) {
+	h := newHome(t)
+	looked, there := make(chan struct{}), make(chan struct{})
+	h.handler.answer = func(pull.Delivery) (delivery.Response, error) {
+		select {
+		case <-there:
+			return delivery.Response{Status: 200}, nil
+		case looked <- struct{}{}:
+			return delivery.Response{}, pull.ErrNotThere
+		}
+	}
+	h.relay.put(h.sealed("d1", h.now, post("1")), h.sealed("d2", h.now, post("2")))
+	h.run(h.handler)
+	for range 20 {
+		<-looked
+	}
+	eventually(t, "the leases of both are renewed", func() bool {
+		renewed := look(h.relay, func() []string { return slices.Clone(h.relay.renewed) })
+		return slices.Contains(renewed, "d1") && slices.Contains(renewed, "d2")
+	})
+	if got := h.relay.ackedIDs(); len(got) != 0 {
+		t.Errorf("acknowledged %v while nobody was there", got)
+	}
+	close(there)
+	eventually(t, "both acknowledged", func() bool { return len(h.relay.ackedIDs()) == 2 })
+	if got := slices.Compact(h.handler.ids()); !slices.Equal(got, []string{"d1", "d2"}) {
+		t.Errorf("handed over in the order %v", got)
+	}
+}
+
 func TestLiveAnswersGoBack(t *testing.T) {
 	h := newHome(t)
 	want := delivery.Response{Status: 201, Headers: [][2]string{{"Content-Type", "text/xml"}}, Body: []byte("<a/>\xff")}
