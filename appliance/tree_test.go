@@ -17,10 +17,10 @@ const module = "github.com/holdmail/holdmail"
 // layers is the order of the tree, lowest first.
 func layers() [][]string {
 	return [][]string{
-		{"storage", "storage/clock", "storage/ids", "systemd", "ratelimit", "appliance/did", "appliance/egress", "appliance/certificate", "appliance/source", "appliance/onion", "appliance/flight", "appliance/durable"},
+		{"storage", "storage/clock", "storage/ids", "systemd", "ratelimit", "appliance/did", "appliance/egress", "appliance/certificate", "appliance/source", "appliance/onion", "appliance/flight", "appliance/durable", "appliance/seal", "appliance/delivery"},
 		{"storage/challenge", "appliance/door"},
-		{"storage/bolt", "storage/memory", "storage/storagetest", "appliance/resolve", "appliance/identity"},
-		{"appliance/mailbox", "appliance/auth", "appliance/client", "appliance/outbound"},
+		{"storage/bolt", "storage/memory", "storage/storagetest", "appliance/resolve", "appliance/identity", "appliance/pairing", "appliance/pull/ledger"},
+		{"appliance/mailbox", "appliance/auth", "appliance/client", "appliance/outbound", "appliance/pull"},
 		{"appliance/door/didcomm", "appliance/pickup"},
 		{"appliance"},
 		{"cmd/holdmail", "cmd/holdmail/e2e"},
@@ -31,7 +31,7 @@ func layers() [][]string {
 // is a dependency nobody decided on; an empty home is everywhere.
 func homes() map[string][]string {
 	return map[string][]string{
-		"go.etcd.io/bbolt":                          {"storage/bolt"},
+		"go.etcd.io/bbolt":                          {"storage/bolt", "appliance/pull/ledger"},
 		"github.com/julienschmidt/httprouter":       {"appliance/routes.go"},
 		"golang.org/x/crypto":                       {"appliance/certificate"},
 		"github.com/pires/go-proxyproto":            {"appliance/introduced.go"},
@@ -40,7 +40,7 @@ func homes() map[string][]string {
 		"github.com/coreos/go-systemd/v22":          {"systemd"},
 		"github.com/decred/dcrd/dcrec/secp256k1/v4": {"appliance/did", "appliance/auth", "appliance/identity"},
 		"github.com/mr-tron/base58":                 {"appliance/did"},
-		"github.com/go-json-experiment/json":        {"appliance/mailbox", "appliance/door", "appliance/door/didcomm"},
+		"github.com/go-json-experiment/json":        {"appliance/mailbox", "appliance/door", "appliance/door/didcomm", "appliance/delivery"},
 		"github.com/google/uuid":                    {},
 		"golang.org/x/net":                          {"appliance/egress"},
 		"golang.org/x/sync":                         {},
