@@ -28,6 +28,7 @@ type Config struct {
 	BindAddress string // an address or a host name, without a port
 	BasePath    string // "" or "/something": where the calls are served besides "/"
 	PublicURL   string // without a trailing slash; "" when the relay has none
+	OnionName   string // of the relay's own onion service, in lower case; "" when it has none
 	HTTPS       HTTPS
 
 	Resolvers  []string // those that are asked for DIDs, in this order
@@ -62,18 +63,22 @@ type Config struct {
 	UnixSocket       string      // a path, "" for none
 	UnixMode         fs.FileMode // of the socket
 	UnixSource       string      // "none", "headers" or "proxy-protocol"
+	Onion            Onion
 
 	LogLevel  slog.Level
 	LogFormat string // "auto", "text" or "json"
 }
 
 // Endpoint is where senders reach this relay's DIDComm door, as it is published
-// in a DID document; "" without a public URL.
+// in a DID document: by the public URL, else by the onion name; "" with neither.
 func (c Config) Endpoint() string {
-	if c.PublicURL == "" {
-		return ""
+	switch {
+	case c.PublicURL != "":
+		return strings.TrimSuffix(c.PublicURL, c.BasePath) + c.BasePath
+	case c.OnionName != "":
+		return "http://" + c.OnionName + c.BasePath
 	}
-	return strings.TrimSuffix(c.PublicURL, c.BasePath) + c.BasePath
+	return ""
 }
 
 // LocalURL is where a caller on this machine reaches the relay. With HTTPS that
@@ -117,6 +122,8 @@ func settings() []setting {
 			basePath(func(c *Config) *string { return &c.BasePath })},
 		{"HOLDMAIL_PUBLIC_URL", "public-url", "", "URL the world reaches this relay by, without the base path; else https:// and the first ACME domain",
 			webURL(func(c *Config) *string { return &c.PublicURL })},
+		{"HOLDMAIL_ONION_NAME", "onion-name", "", "name of this relay's onion service, which it is reached by where there is no public URL",
+			onionName(func(c *Config) *string { return &c.OnionName })},
 		{"HOLDMAIL_TLS_CERT", "tls-cert", "", "file of a certificate and its chain, for HTTPS on the port; read again when it changes",
 			file(func(c *Config) *string { return &c.HTTPS.CertFile })},
 		{"HOLDMAIL_TLS_KEY", "tls-key", "", "file of that certificate's key",
@@ -197,6 +204,20 @@ func settings() []setting {
 			fileMode(func(c *Config) *fs.FileMode { return &c.UnixMode })},
 		{"HOLDMAIL_LISTEN_UNIX_SOURCE", "listen-unix-source", "none", "what its callers are believed about whose request they pass on",
 			oneOf(func(c *Config) *string { return &c.UnixSource }, "none", "headers", "proxy-protocol")},
+		{"HOLDMAIL_ONION_LISTEN", "onion-listen", "auto", "where Tor brings the callers of the onion service: auto is onion.sock in $RUNTIME_DIRECTORY, if that is set",
+			onionListen(func(c *Config) *string { return &c.Onion.Listen })},
+		{"HOLDMAIL_ONION_MODE", "onion-mode", "0660", "permissions of that socket: who may call",
+			fileMode(func(c *Config) *fs.FileMode { return &c.Onion.Mode })},
+		{"HOLDMAIL_ONION_GROUP", "onion-group", "", "group to give that socket to, such as Tor's; the relay must be in it",
+			group(func(c *Config) *string { return &c.Onion.Group })},
+		{"HOLDMAIL_ONION_CIRCUITS", "onion-circuits", "on", "Tor tells the circuits apart (HiddenServiceExportCircuitID haproxy), each of which is a source; it must, where this is on",
+			onOff(func(c *Config) *bool { return &c.Onion.Circuits })},
+		{"HOLDMAIL_ONION_CIRCUITS_PER_WINDOW", "onion-circuits-per-window", "300", "circuits that may make their first call in a window",
+			number(1, maxRequests, func(c *Config) *int64 { return &c.Onion.CircuitsPerWindow })},
+		{"HOLDMAIL_ONION_READ_GLOBAL", "onion-read-global", "1000", "requests other than deposits that all onion callers may make together, beside all others",
+			number(1, maxRequests, func(c *Config) *int64 { return &c.Onion.ReadGlobal })},
+		{"HOLDMAIL_ONION_DEPOSIT_GLOBAL_BYTES", "onion-deposit-global-bytes", "33554432", "bytes that all onion callers may deposit together, beside all others",
+			number(1, maxBytes, func(c *Config) *int64 { return &c.Onion.DepositGlobal })},
 		{"HOLDMAIL_LOG_LEVEL", "log-level", "info", "what is logged: this and what is graver",
 			level(func(c *Config) *slog.Level { return &c.LogLevel })},
 		{"HOLDMAIL_LOG_FORMAT", "log-format", "auto", "how it is logged; auto is text, which the journal gets without a time",
@@ -280,8 +301,11 @@ func Load(flags Flags, environ []string) (c Config, warnings []string, err error
 	if c.PublicURL == "" && len(c.HTTPS.Domains) > 0 {
 		c.PublicURL = "https://" + c.HTTPS.Domains[0]
 	}
+	if c.Onion.Listen == autoListen {
+		c.Onion.Listen = onionSocket(env)
+	}
 	if errs = append(errs, contradictions(c, bad, math.MaxInt)...); errs != nil {
 		return Config{}, nil, fmt.Errorf("wrong settings:\n%w", errors.Join(errs...))
 	}
-	return c, unknown(env), nil
+	return c, append(unknown(env), c.Onion.warnings()...), nil
 }

@@ -45,6 +45,7 @@ func TestDefaultsAreThoseOfTheSpecification(t *testing.T) {
 		DepositPerSource: 16 << 20, DepositGlobal: 64 << 20, MaxSources: 20_000, IPv6Bits: 64,
 		MemoryBudget: 32 << 20, MaxConnections: 512, MaxWaiters: 256,
 		ForwardingHeader: "x-forwarded-for", UnixMode: 0o660, UnixSource: "none",
+		Onion:     Onion{Mode: 0o660, Circuits: true, CircuitsPerWindow: 300, ReadGlobal: 1000, DepositGlobal: 32 << 20},
 		LogFormat: "auto",
 	}
 	if err != nil || len(warnings) != 0 || !reflect.DeepEqual(got, want) {
@@ -84,6 +85,8 @@ func TestEverySettingIsReadFromItsVariableAndItsFlag(t *testing.T) {
 		"ARCHON_DRAWBRIDGE_DIDCOMM_DEPOSIT_GLOBAL_BYTES": "70000000", "HOLDMAIL_RATE_LIMIT": "off", "HOLDMAIL_IPV6_PREFIX": "56", "HOLDMAIL_TRUSTED_PROXIES": "10.0.0.1, fd00::/8",
 		"HOLDMAIL_FORWARDING_HEADER": "forwarded", "HOLDMAIL_PROXY_PROTOCOL": "on", "HOLDMAIL_LISTEN_UNIX": "/run/mail.sock",
 		"HOLDMAIL_LISTEN_UNIX_MODE": "0600", "HOLDMAIL_LISTEN_UNIX_SOURCE": "headers",
+		"HOLDMAIL_ONION_NAME": torProject, "HOLDMAIL_ONION_LISTEN": "/run/onion.sock", "HOLDMAIL_ONION_MODE": "0600",
+		"HOLDMAIL_ONION_GROUP": "debian-tor", "HOLDMAIL_ONION_CIRCUITS": "off",
 		"HOLDMAIL_RESOLVERS": "web, key", "HOLDMAIL_WEB_PORTS": "443, 8443", "HOLDMAIL_WEB_PRIVATE": "on",
 	}
 	needs := map[string][]string{
@@ -166,6 +169,11 @@ func TestWrongValuesAreRefused(t *testing.T) {
 		"listen-unix":        {strings.Repeat("/x", 54), ""},
 		"listen-unix-mode":   {"660x", "0170", "01777", ""},
 		"listen-unix-source": {"forwarded", ""},
+		"onion-name":         {"relay.example", "http://" + torProject, torProject + ":80", "3" + torProject[1:], ""},
+		"onion-listen":       {"on", "onion.sock", "0.0.0.0:80", "[::]:80", "192.0.2.1:80", "localhost:80", "127.0.0.1", "127.0.0.1:0", strings.Repeat("/x", 54), ""},
+		"onion-group":        {"a b", "-tor", "tor:x", ""},
+		"onion-circuits":     {"haproxy", ""}, "onion-circuits-per-window": {"0"},
+		"onion-read-global": {"0"}, "onion-deposit-global-bytes": {"0", "16mb"},
 	}
 	for flag, texts := range wrong {
 		for _, text := range texts {
@@ -272,6 +280,45 @@ func TestEndpoint(t *testing.T) {
 		if err != nil || c.Endpoint() != tt.want {
 			t.Errorf("%s with %s is published as %q, %v; want %q", tt.public, tt.base, c.Endpoint(), err, tt.want)
 		}
+	}
+}
+
+const torProject = "2gzyxa5ihm7nsggfxnu52rck2vv4rvmdlkiu3zzui5du4xyclen53wid.onion"
+
+func TestAnOnionIsTheEndpointOfARelayWithoutAPublicURL(t *testing.T) {
+	for _, tt := range []struct{ name, public, base, want string }{
+		{"alone", "", "/didcomm", "http://" + torProject + "/didcomm"},
+		{"without a base path", "", "/", "http://" + torProject},
+		{"beside a public URL", "https://relay.example", "/didcomm", "https://relay.example/didcomm"},
+	} {
+		c, _, err := load(t, nil, []string{"HOLDMAIL_ONION_NAME=" + strings.ToUpper(torProject), "HOLDMAIL_PUBLIC_URL=" + tt.public, "HOLDMAIL_BASE_PATH=" + tt.base})
+		if err != nil || c.Endpoint() != tt.want {
+			t.Errorf("%s: published as %q, %v; want %q", tt.name, c.Endpoint(), err, tt.want)
+		}
+	}
+}
+
+func TestWhereOnionCallersComeIn(t *testing.T) {
+	for _, tt := range []struct {
+		name     string
+		environ  []string
+		want     string
+		warnings int
+	}{
+		{"no service manager", nil, "", 0},
+		{"a runtime folder", []string{"RUNTIME_DIRECTORY=/run/holdmail:/run/other"}, "/run/holdmail/onion.sock", 0},
+		{"one that is not absolute", []string{"RUNTIME_DIRECTORY=run"}, "", 0},
+		{"off", []string{"RUNTIME_DIRECTORY=/run/holdmail", "HOLDMAIL_ONION_LISTEN=off"}, "", 0},
+		{"a path", []string{"RUNTIME_DIRECTORY=/run/holdmail", "HOLDMAIL_ONION_LISTEN=/run/tor/../mail.sock"}, "/run/mail.sock", 0},
+		{"a port, on which anybody here may be Tor", []string{"HOLDMAIL_ONION_LISTEN=127.0.0.1:4237"}, "127.0.0.1:4237", 1},
+		{"IPv6", []string{"HOLDMAIL_ONION_LISTEN=[::1]:4237"}, "[::1]:4237", 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c, warnings, err := load(t, nil, tt.environ)
+			if err != nil || c.Onion.Listen != tt.want || len(warnings) != tt.warnings {
+				t.Errorf("listens at %q, warns of %q, %v; want %q and %d warnings", c.Onion.Listen, warnings, err, tt.want, tt.warnings)
+			}
+		})
 	}
 }
 

@@ -34,6 +34,15 @@ func stateFolder(env map[string]string) string {
 	return ""
 }
 
+// onionSocket is where Tor brings callers when nobody says: in the folder that
+// the service manager made for this run; "" without one.
+func onionSocket(env map[string]string) string {
+	if first, _, _ := strings.Cut(env["RUNTIME_DIRECTORY"], ":"); filepath.IsAbs(first) {
+		return filepath.Join(first, "onion.sock")
+	}
+	return ""
+}
+
 // unknown warns of variables that look like ours and are not: a setting
 // misspelt is a setting not made. Unknown ARCHON_ variables are other services'.
 func unknown(env map[string]string) (warnings []string) {
