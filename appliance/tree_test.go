@@ -17,7 +17,7 @@ const module = "github.com/holdmail/holdmail"
 // layers is the order of the tree, lowest first.
 func layers() [][]string {
 	return [][]string{
-		{"storage", "storage/clock", "storage/ids", "systemd", "ratelimit", "appliance/did", "appliance/egress", "appliance/certificate", "appliance/source", "appliance/onion", "appliance/flight", "appliance/durable"},
+		{"storage", "storage/clock", "storage/ids", "systemd", "ratelimit", "appliance/did", "appliance/egress", "appliance/certificate", "appliance/source", "appliance/onion", "appliance/flight", "appliance/durable", "appliance/torrc"},
 		{"storage/challenge", "appliance/door"},
 		{"storage/bolt", "storage/memory", "storage/storagetest", "appliance/resolve", "appliance/identity"},
 		{"appliance/mailbox", "appliance/auth", "appliance/client"},
