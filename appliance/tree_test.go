@@ -18,7 +18,7 @@ const module = "github.com/holdmail/holdmail"
 func layers() [][]string {
 	return [][]string{
 		{"storage", "storage/clock", "storage/ids", "systemd", "ratelimit", "appliance/did", "appliance/egress", "appliance/certificate", "appliance/source", "appliance/onion", "appliance/flight", "appliance/durable", "appliance/torrc"},
-		{"storage/challenge", "appliance/door"},
+		{"storage/challenge", "appliance/door", "appliance/torhost"},
 		{"storage/bolt", "storage/memory", "storage/storagetest", "appliance/resolve", "appliance/identity"},
 		{"appliance/mailbox", "appliance/auth", "appliance/client"},
 		{"appliance/door/didcomm", "appliance/pickup"},
@@ -42,6 +42,7 @@ func homes() map[string][]string {
 		"github.com/mr-tron/base58":                 {"appliance/did"},
 		"github.com/go-json-experiment/json":        {"appliance/mailbox", "appliance/door", "appliance/door/didcomm"},
 		"github.com/google/uuid":                    {},
+		"github.com/piglig/go-qr":                   {"cmd/holdmail"},
 		"golang.org/x/sync":                         {},
 		"filippo.io/edwards25519":                   {"appliance/did"},
 		"github.com/hashicorp/golang-lru/v2":        {"appliance/resolve"},

@@ -17,6 +17,7 @@ type commands struct {
 	Identity identityCommands `cmd:"" help:"Make an identity whose mail can be fetched."`
 	Deposit  deposit          `cmd:"" help:"Leave a packed envelope at a relay."`
 	Fetch    fetch            `cmd:"" help:"Bring the mail of an identity, and acknowledge it once it is safe."`
+	Tor      torSetup         `cmd:"" help:"Make this relay reachable by Tor, and show its address."`
 	Version  showVersion      `cmd:"" help:"Print the version."`
 }
 
@@ -28,6 +29,7 @@ func run(ctx context.Context, args []string) int {
 	parser, err := kong.New(&commands{Serve: serve{appliance.NewFlags()}},
 		kong.Name("holdmail"),
 		kong.Description("A DIDComm mailbox: holds sealed mail for people who are not online."),
+		kong.Vars{"torrc": systemTorrc},
 		kong.BindTo(ctx, (*context.Context)(nil)),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true}))
 	if err != nil {
