@@ -23,6 +23,7 @@ const (
 	dropIn        = "/etc/systemd/system/holdmail.service.d/tor.conf"
 	appArmor      = "/etc/apparmor.d/system_tor"
 	appArmorLocal = "/etc/apparmor.d/local/system_tor"
+	appArmorRuns  = "/sys/kernel/security/apparmor" // is there where AppArmor runs
 	torProxy      = "ARCHON_DIDCOMM_TOR_PROXY"
 )
 
@@ -126,8 +127,8 @@ func (s torSetup) confine(ctx context.Context, target string) error {
 		return err
 	}
 	fmt.Println("wrote", appArmorLocal)
-	if _, err := exec.LookPath("apparmor_parser"); err != nil {
-		return nil
+	if !exists(appArmorRuns) {
+		return nil // it is read once AppArmor runs
 	}
 	return command(ctx, "apparmor_parser", "-r", appArmor)
 }
@@ -163,7 +164,8 @@ func (s torSetup) reloadTor(ctx context.Context, changed bool) error {
 	if exists("/lib/systemd/system/tor@default.service") {
 		unit = "tor@default.service" // of Debian, where tor.service is a name for all
 	}
-	if changed {
+	// Without a name it may be that Tor has not read what an earlier run wrote.
+	if _, err := s.name(); changed || errors.Is(err, torhost.ErrNoName) {
 		return command(ctx, "systemctl", "reload-or-restart", unit)
 	}
 	return command(ctx, "systemctl", "start", unit)
