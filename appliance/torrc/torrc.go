@@ -133,3 +133,15 @@ func value(line, option string) (string, bool) {
 	}
 	return strings.Trim(strings.Join(fields[1:], " "), `"`), true
 }
+
+// LogFile is where the torrc lets Tor log to; "" if that is no file.
+func LogFile(text string) (path string) {
+	for line := range strings.Lines(text) {
+		if v, ok := value(line, "Log"); ok {
+			if _, file, ok := strings.Cut(v, "file "); ok {
+				path = file
+			}
+		}
+	}
+	return path
+}

@@ -94,3 +94,16 @@ func FuzzMerge(f *testing.F) {
 		}
 	})
 }
+
+func TestLogFile(t *testing.T) {
+	for text, want := range map[string]string{
+		"Log notice syslog\n":                   "",
+		"#Log notice file /x\n":                 "",
+		"Log notice file /var/log/tor/log\n":    "/var/log/tor/log",
+		"log debug file /a\nLog notice file /b": "/b",
+	} {
+		if got := torrc.LogFile(text); got != want {
+			t.Errorf("LogFile(%q) = %q, want %q", text, got, want)
+		}
+	}
+}

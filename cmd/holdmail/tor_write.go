@@ -16,7 +16,6 @@ import (
 	"github.com/holdmail/holdmail/appliance"
 	"github.com/holdmail/holdmail/appliance/torhost"
 	"github.com/holdmail/holdmail/appliance/torrc"
-	"github.com/holdmail/holdmail/storage/clock"
 )
 
 const (
@@ -216,18 +215,6 @@ func (s torSetup) restartRelay(ctx context.Context, changed bool) error {
 		return err
 	}
 	return command(ctx, "systemctl", "restart", "holdmail.service")
-}
-
-// unproved is err with what else may be the reason.
-func (s torSetup) unproved(ctx context.Context, err error) error {
-	switch {
-	case ctx.Err() != nil:
-		return context.Cause(ctx)
-	case !(clock.System{}).Synced():
-		return fmt.Errorf("not within %d seconds: %w; this machine's clock is not synchronised, and with a wrong one Tor does not start: see timedatectl", s.Wait, err)
-	default:
-		return fmt.Errorf("not within %d seconds: %w; Tor's log says more (journalctl -u tor@default), and a restart may help (systemctl restart tor)", s.Wait, err)
-	}
 }
 
 // replace writes text unless it is there already, and tells.
