@@ -19,9 +19,8 @@ var ErrNoName = errors.New("the service has no name yet, which Tor makes once it
 
 // Name is the host name of the onion service in a folder, as Tor wrote it there.
 // It is ErrNoName until Tor did, and says so at once if the folder is one that Tor
-// will refuse. user is whom Tor runs as, and uid that user's number; -1 if that
-// is not known.
-func Name(folder, user string, uid int) (string, error) {
+// will refuse, where it is known whom Tor runs as.
+func Name(folder string, tor User) (string, error) {
 	stat, err := os.Stat(folder)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -32,8 +31,8 @@ func Name(folder, user string, uid int) (string, error) {
 		return "", err
 	case !stat.IsDir():
 		return "", fmt.Errorf("%s is no folder: move it away, and Tor makes one", folder)
-	case uid >= 0 && int(stat.Sys().(*syscall.Stat_t).Uid) != uid:
-		return "", fmt.Errorf("%s is not Tor's own, which it refuses: chown -R %s: %s, then restart Tor", folder, user, folder)
+	case tor.Name != "" && stat.Sys().(*syscall.Stat_t).Uid != tor.uid:
+		return "", fmt.Errorf("%s is not Tor's own, which it refuses: chown -R %s: %s, then restart Tor", folder, tor.Name, folder)
 	case stat.Mode().Perm()&0o077 != 0:
 		return "", fmt.Errorf("%s may be opened by others than its owner, which Tor refuses: chmod 700 %s, then restart Tor", folder, folder)
 	}
@@ -65,9 +64,9 @@ func Socks(address string) error {
 	return c.Close()
 }
 
-// Entrance returns nil if the relay listens where Tor brings its callers: a
-// socket's path, or host:port.
-func Entrance(target string) error {
+// Entrance returns nil if the relay listens where Tor brings its callers, a
+// socket's path or host:port, and Tor may go in there.
+func Entrance(target string, tor User) error {
 	network := "tcp"
 	if filepath.IsAbs(target) {
 		network = "unix"
@@ -75,9 +74,13 @@ func Entrance(target string) error {
 	c, err := net.DialTimeout(network, target, dialTime)
 	switch {
 	case errors.Is(err, fs.ErrPermission):
-		return nil // it is there, and not for us
+		return tor.enters(target) // it is there, and not for us
 	case err != nil:
 		return fmt.Errorf("the relay does not listen at %s, where Tor brings its callers: start it (systemctl restart holdmail)", target)
 	}
-	return c.Close()
+	c.Close()
+	if network == "unix" {
+		return tor.enters(target)
+	}
+	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"net"
 	"os"
+	"os/user"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -69,20 +70,41 @@ func TestAFileAndItsFolderAreMade(t *testing.T) {
 	check(t, f.Path, "text", 0o644)
 }
 
+// me is who runs the test, and another is somebody else.
+func me(t testing.TB) torhost.User {
+	t.Helper()
+	who, err := user.Current()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return lookup(t, who.Username)
+}
+
+func another(t testing.TB) torhost.User { t.Helper(); return lookup(t, "nobody") }
+
+func lookup(t testing.TB, name string) torhost.User {
+	t.Helper()
+	who, err := torhost.Lookup(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return who
+}
+
 const name = "pg6mmjiyjmcrsslvykfwnntlaru7p5svn6y2ymmju6nubxndf4pscryd.onion"
 
 func TestName(t *testing.T) {
 	for _, tt := range []struct {
 		story, hostname string
 		mode            fs.FileMode
-		uid             int
+		tor             torhost.User
 		want, says      string
 	}{
-		{"Tor's own", name + "\n", 0o700, os.Getuid(), name, ""},
-		{"whose it is nobody knows", name, 0o700, -1, name, ""},
-		{"of another user", name, 0o700, os.Getuid() + 1, "", "chown -R debian-tor: "},
-		{"open to a group", name, 0o750, os.Getuid(), "", "chmod 700 "},
-		{"no name", "relay.example", 0o700, os.Getuid(), "", "no onion name"},
+		{"Tor's own", name + "\n", 0o700, me(t), name, ""},
+		{"whose it is nobody knows", name, 0o700, torhost.User{}, name, ""},
+		{"of another user", name, 0o700, another(t), "", "chown -R " + another(t).Name + ": "},
+		{"open to a group", name, 0o750, me(t), "", "chmod 700 "},
+		{"no name", "relay.example", 0o700, me(t), "", "no onion name"},
 	} {
 		t.Run(tt.story, func(t *testing.T) {
 			dir := t.TempDir()
@@ -90,13 +112,13 @@ func TestName(t *testing.T) {
 			if err := os.Chmod(dir, tt.mode); err != nil {
 				t.Fatal(err)
 			}
-			got, err := torhost.Name(dir, "debian-tor", tt.uid)
+			got, err := torhost.Name(dir, tt.tor)
 			if got != tt.want || (err == nil) != (tt.says == "") || err != nil && !strings.Contains(err.Error(), tt.says) {
 				t.Errorf("Name = %q, %v; want %q and %q", got, err, tt.want, tt.says)
 			}
 		})
 	}
-	if _, err := torhost.Name(filepath.Join(t.TempDir(), "none"), "", -1); !errors.Is(err, torhost.ErrNoName) {
+	if _, err := torhost.Name(filepath.Join(t.TempDir(), "none"), torhost.User{}); !errors.Is(err, torhost.ErrNoName) {
 		t.Errorf("Name without a folder = %v, want %v", err, torhost.ErrNoName)
 	}
 }
@@ -106,11 +128,28 @@ func TestWhoListens(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := torhost.Entrance(l.Addr().String()); err != nil {
-		t.Errorf("Entrance of a relay = %v", err)
+	socket := l.Addr().String()
+	for _, tt := range []struct {
+		mode fs.FileMode
+		tor  torhost.User
+		open bool
+	}{
+		{0o600, torhost.User{}, true},
+		{0o600, me(t), true},
+		{0o660, another(t), false},
+		{0o664, another(t), false},
+		{0o666, another(t), true},
+	} {
+		if err := os.Chmod(socket, tt.mode); err != nil {
+			t.Fatal(err)
+		}
+		err := torhost.Entrance(socket, tt.tor)
+		if (err == nil) != tt.open || err != nil && !strings.Contains(err.Error(), "is closed to Tor") {
+			t.Errorf("Entrance of a socket with mode %v for %q = %v, want it open: %v", tt.mode, tt.tor.Name, err, tt.open)
+		}
 	}
 	l.Close()
-	if err := torhost.Entrance(l.Addr().String()); err == nil || !strings.Contains(err.Error(), "systemctl restart holdmail") {
+	if err := torhost.Entrance(socket, me(t)); err == nil || !strings.Contains(err.Error(), "systemctl restart holdmail") {
 		t.Errorf("Entrance of none = %v", err)
 	}
 	if err := torhost.Socks("127.0.0.1:1"); err == nil || !strings.Contains(err.Error(), "--socks") {

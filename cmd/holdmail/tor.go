@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/user"
 	"path/filepath"
-	"strconv"
 	"time"
 
 	"github.com/holdmail/holdmail/appliance"
@@ -110,7 +108,7 @@ func (s torSetup) prove(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(torhost.Entrance(config.Onion.Listen), torhost.Socks(s.Socks)); err != nil {
+	if err := errors.Join(torhost.Entrance(config.Onion.Listen, s.owner()), torhost.Socks(s.Socks)); err != nil {
 		return err
 	}
 	name, err := s.name()
@@ -135,28 +133,21 @@ func (s torSetup) prove(ctx context.Context) error {
 }
 
 // name is that of the service, as far as we may see it.
-func (s torSetup) name() (string, error) {
-	owner, uid := s.torUser()
-	return torhost.Name(s.ServiceDir, owner, uid)
-}
+func (s torSetup) name() (string, error) { return torhost.Name(s.ServiceDir, s.owner()) }
 
-// torUser is whom Tor runs as, by its configuration; -1 if that does not say.
-func (s torSetup) torUser() (name string, uid int) {
+// owner is whom Tor runs as, by its configuration, as far as that says.
+func (s torSetup) owner() torhost.User {
 	files := []string{s.Torrc}
 	if s.Torrc == systemTorrc {
 		files = append(files, systemDefault)
 	}
 	for _, file := range files {
 		text, _ := torhost.File{Path: file}.Read() // one that is not ours to read says nothing
-		who, err := user.Lookup(torrc.User(text))
-		if err != nil {
-			continue
-		}
-		if uid, err := strconv.Atoi(who.Uid); err == nil {
-			return who.Username, uid
+		if who, err := torhost.Lookup(torrc.User(text)); err == nil {
+			return who
 		}
 	}
-	return "", -1
+	return torhost.User{}
 }
 
 // await asks every second until done says true, or the time is over.

@@ -6,10 +6,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os/exec"
-	"os/user"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -94,9 +92,9 @@ func (s torSetup) openSocket(ctx context.Context, target string) (changed bool, 
 	if !filepath.IsAbs(target) || !s.managed() {
 		return false, nil
 	}
-	group, err := s.torGroup()
-	if err != nil {
-		return false, err
+	owner := s.owner()
+	if owner.Name == "" {
+		return false, fmt.Errorf("it is not known whom Tor runs as: say so in %s by a line such as User debian-tor", s.Torrc)
 	}
 	f := torhost.File{Path: dropIn}
 	text, err := f.Read()
@@ -104,7 +102,7 @@ func (s torSetup) openSocket(ctx context.Context, target string) (changed bool, 
 		return false, err
 	}
 	changed, err = replace(f, text, "# By holdmail tor --write: Tor, whose group this is, may open the relay's socket.\n"+
-		"[Service]\nExecStartPost=+chgrp "+group+" "+target+"\n")
+		"[Service]\nExecStartPost=+chgrp "+owner.Group+" "+target+"\n")
 	if err != nil {
 		return false, err
 	}
@@ -130,23 +128,6 @@ func (s torSetup) confine(ctx context.Context, target string) error {
 		return nil // it is read once AppArmor runs
 	}
 	return command(ctx, "apparmor_parser", "-r", appArmor)
-}
-
-// torGroup is the first group of Tor's user.
-func (s torSetup) torGroup() (string, error) {
-	name, uid := s.torUser()
-	if uid < 0 {
-		return "", fmt.Errorf("it is not known whom Tor runs as: say so in %s by a line such as User debian-tor", s.Torrc)
-	}
-	who, err := user.LookupId(strconv.Itoa(uid))
-	if err != nil {
-		return "", fmt.Errorf("looking up Tor's user %s: %w", name, err)
-	}
-	group, err := user.LookupGroupId(who.Gid)
-	if err != nil {
-		return "", fmt.Errorf("looking up the group of Tor's user %s: %w", name, err)
-	}
-	return group.Name, nil
 }
 
 // managed reports whether the service manager runs both Tor and the relay.
