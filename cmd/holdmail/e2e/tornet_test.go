@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// torNetwork is a Tor network of this machine's own: three authorities and two
-// relays on loopback, which nothing leaves. It is started by the first test that
+// torNetwork is a Tor network of this machine's own: three authorities and as
+// many relays on loopback, which nothing leaves. It is started by the first test that
 // asks and ends with the last one.
 type torNetwork struct {
 	once  sync.Once
@@ -29,7 +29,8 @@ type torNetwork struct {
 var theTorNetwork torNetwork
 
 // startTorNetwork returns the lines that a Tor needs in its torrc to be in the
-// network. The network may still be on its way to a first consensus.
+// network, once all of its nodes are in the consensus: a client that came before
+// would know too few of them for a way to an onion service, and for long.
 func startTorNetwork(t testing.TB) (torrc string) {
 	t.Helper()
 	n := &theTorNetwork
@@ -37,6 +38,11 @@ func startTorNetwork(t testing.TB) (torrc string) {
 	if n.err != nil {
 		t.Fatalf("starting a Tor network: %v", n.err)
 	}
+	eventually(t, 2*time.Minute, func() (bool, string) {
+		consensus, err := os.ReadFile(filepath.Join(n.dir, "authority0", "cached-microdesc-consensus"))
+		known := strings.Count(string(consensus), "\nr ")
+		return known == len(n.nodes), fmt.Sprintf("the consensus knows %d nodes of %d (%v)", known, len(n.nodes), err)
+	})
 	return n.torrc
 }
 
@@ -59,7 +65,7 @@ func (n *torNetwork) start(dir string) error {
 	for _, a := range authorities {
 		err = errors.Join(err, n.run(a.name, torRelay(a.orPort)+torAuthority(a.dirPort)))
 	}
-	for _, name := range []string{"relay0", "relay1"} {
+	for _, name := range []string{"relay0", "relay1", "relay2"} {
 		port, portErr := findPort()
 		err = errors.Join(err, portErr, n.run(name, torRelay(port)))
 	}
