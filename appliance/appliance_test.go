@@ -60,7 +60,11 @@ func TestARelayOnEachEngineCarriesMail(t *testing.T) {
 			url, stop := start(t, c, nil)
 			defer stop()
 			for _, base := range []string{url, url + "/didcomm"} {
-				if err := client.Selftest(t.Context(), base, func(client.Step) {}); err != nil {
+				relay, err := client.New(base)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := relay.Selftest(t.Context(), func(client.Step) {}); err != nil {
 					t.Errorf("%s: %v", base, err)
 				}
 			}

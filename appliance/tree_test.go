@@ -17,8 +17,8 @@ const module = "github.com/holdmail/holdmail"
 // layers is the order of the tree, lowest first.
 func layers() [][]string {
 	return [][]string{
-		{"storage", "storage/clock", "storage/ids", "systemd", "ratelimit", "appliance/did", "appliance/egress", "appliance/certificate", "appliance/source", "appliance/onion", "appliance/flight", "appliance/durable", "appliance/seal", "appliance/delivery"},
-		{"storage/challenge", "appliance/door"},
+		{"storage", "storage/clock", "storage/ids", "systemd", "ratelimit", "appliance/did", "appliance/egress", "appliance/certificate", "appliance/source", "appliance/onion", "appliance/flight", "appliance/durable", "appliance/seal", "appliance/delivery", "appliance/torrc"},
+		{"storage/challenge", "appliance/door", "appliance/torhost"},
 		{"storage/bolt", "storage/memory", "storage/storagetest", "appliance/resolve", "appliance/identity", "appliance/pairing", "appliance/pull/ledger"},
 		{"appliance/mailbox", "appliance/auth", "appliance/client", "appliance/outbound", "appliance/pull"},
 		{"appliance/door/didcomm", "appliance/pickup"},
@@ -43,6 +43,7 @@ func homes() map[string][]string {
 		"github.com/go-json-experiment/json":        {"appliance/mailbox", "appliance/door", "appliance/door/didcomm", "appliance/delivery"},
 		"github.com/google/uuid":                    {},
 		"golang.org/x/net":                          {"appliance/egress"},
+		"github.com/piglig/go-qr":                   {"cmd/holdmail"},
 		"golang.org/x/sync":                         {},
 		"filippo.io/edwards25519":                   {"appliance/did"},
 		"github.com/hashicorp/golang-lru/v2":        {"appliance/resolve", "appliance/newcomers.go"},

@@ -12,8 +12,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -21,7 +23,8 @@ import (
 const (
 	defaultMaxAnswer = 64 << 20 // room for a full mailbox of 16 MiB, escapes included
 	defaultPatience  = time.Minute
-	maxError         = 64 << 10 // bytes of an answer that is not a 200
+	maxError         = 64 << 10         // bytes of an answer that is not a 200
+	slowAnswer       = 30 * time.Second // there and back through six relays of Tor
 )
 
 // Client calls one relay. It is safe for concurrent use.
@@ -41,7 +44,8 @@ type Client struct {
 	// that is called, and is a plain one for any other.
 	Audience string
 
-	base string
+	base    string
+	proxied bool // by Through
 }
 
 // New returns a client of the relay at base: an http or https URL, with or
@@ -58,6 +62,22 @@ func New(base string) (*Client, error) {
 		Patience:  defaultPatience,
 		base:      strings.TrimRight(base, "/"),
 	}, nil
+}
+
+// Through makes all calls go through a SOCKS5 proxy, which is Tor where the relay
+// has an onion address. The proxy is told the relay's name and looks it up
+// itself: nobody else hears it.
+func (c *Client) Through(socks string) error {
+	host, port, err := net.SplitHostPort(socks)
+	if n, bad := strconv.ParseUint(port, 10, 16); err != nil || bad != nil || n == 0 || host == "" {
+		return errors.New("a SOCKS proxy is an address and a port, such as 127.0.0.1:9050")
+	}
+	way := http.DefaultTransport.(*http.Transport).Clone()
+	way.Proxy = http.ProxyURL(&url.URL{Scheme: "socks5h", Host: socks})
+	way.TLSHandshakeTimeout = slowAnswer
+	way.ExpectContinueTimeout = slowAnswer
+	c.HTTP.Transport, c.proxied = way, true
+	return nil
 }
 
 // get asks for path and decodes the answer into into.

@@ -12,6 +12,7 @@ import (
 type deliver struct {
 	Endpoint string  `arg:"" help:"The endpoint of the recipient's relay: https, or an onion service."`
 	Via      string  `placeholder:"URL" help:"The relay that brings it there; else the relay on this machine."`
+	Socks    string  `placeholder:"HOST:PORT" help:"Call that relay through a SOCKS5 proxy, such as Tor's at 127.0.0.1:9050."`
 	File     string  `placeholder:"FILE" help:"The packed envelope; else standard input."`
 	Identity string  `placeholder:"FILE" help:"The identity file; else ~/.config/holdmail/identity.json."`
 	Audience *string `placeholder:"URL" help:"The endpoint the relay is known by, as for fetch."`
@@ -33,7 +34,7 @@ func (d deliver) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	relay, err := relayAt(d.Via)
+	relay, err := relayFlags{d.Via, d.Socks}.client()
 	if err != nil {
 		return err
 	}

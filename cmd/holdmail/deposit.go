@@ -10,14 +10,14 @@ import (
 
 // deposit leaves an envelope at a relay.
 type deposit struct {
-	URL  string `arg:"" optional:"" help:"The relay's URL; else the relay on this machine."`
+	relayFlags
 	File string `placeholder:"FILE" help:"The packed envelope; else standard input."`
 }
 
 // Run sends the envelope as it is read, and prints the ids it was filed under,
 // one per recipient.
 func (d deposit) Run(ctx context.Context) error {
-	relay, err := relayAt(d.URL)
+	relay, err := d.client()
 	if err != nil {
 		return err
 	}

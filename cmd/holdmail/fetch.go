@@ -13,7 +13,7 @@ import (
 
 // fetch brings the mail of an identity.
 type fetch struct {
-	URL       string  `arg:"" optional:"" help:"The relay's URL; else the relay on this machine."`
+	relayFlags
 	Identity  string  `placeholder:"FILE" help:"The identity file; else ~/.config/holdmail/identity.json."`
 	Audience  *string `placeholder:"URL" help:"The endpoint the relay is known by: prove who you are to that relay only, and fail if it is not the one that answers."`
 	Out       string  `placeholder:"FOLDER" help:"Keep each message in a file there and print its path; else print a line of JSON for each."`
@@ -56,7 +56,7 @@ func (f fetch) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	relay, err := relayAt(f.URL)
+	relay, err := f.client()
 	if err != nil {
 		return err
 	}

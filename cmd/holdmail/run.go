@@ -22,6 +22,7 @@ type commands struct {
 	Hook     hookCommands     `cmd:"" help:"Make addresses for webhooks."`
 	Pull     pullCommand      `cmd:"" help:"Bring sealed webhook deliveries from a relay to a program on this computer."`
 	Doctor   doctor           `cmd:"" help:"Say what keeps webhook deliveries from coming home."`
+	Tor      torSetup         `cmd:"" help:"Make this relay reachable by Tor, and show its address."`
 	Version  showVersion      `cmd:"" help:"Print the version."`
 }
 
@@ -33,6 +34,7 @@ func run(ctx context.Context, args []string) int {
 	parser, err := kong.New(&commands{Serve: serve{appliance.NewFlags()}},
 		kong.Name("holdmail"),
 		kong.Description("A DIDComm mailbox: holds sealed mail for people who are not online."),
+		kong.Vars{"torrc": systemTorrc},
 		kong.BindTo(ctx, (*context.Context)(nil)),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true}))
 	if err != nil {

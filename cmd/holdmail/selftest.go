@@ -9,18 +9,25 @@ import (
 )
 
 // selftest carries one envelope through a relay.
-type selftest struct {
-	URL string `arg:"" optional:"" help:"The relay's URL; else the relay on this machine."`
-}
+type selftest struct{ relayFlags }
 
 // Run prints each step with its time. It returns an error if one failed.
 func (s selftest) Run(ctx context.Context) error {
-	url, err := relayURL(s.URL)
+	address, err := s.address()
 	if err != nil {
 		return err
 	}
-	fmt.Println("testing", url)
-	if err := client.Selftest(ctx, url, printStep); err != nil {
+	relay, err := s.client()
+	if err != nil {
+		return err
+	}
+	return prove(ctx, address, relay)
+}
+
+// prove carries one envelope through the relay at an address.
+func prove(ctx context.Context, address string, relay *client.Client) error {
+	fmt.Println("testing", address)
+	if err := relay.Selftest(ctx, printStep); err != nil {
 		fmt.Println("FAIL")
 		return err
 	}

@@ -55,6 +55,7 @@ func buildAndRun(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
+	defer theTorNetwork.stop()
 	return m.Run()
 }
 
@@ -124,15 +125,22 @@ func newRelay(t testing.TB, env ...string) *relay {
 // it calls, and be connected to itself.
 func freePort(t testing.TB) string {
 	t.Helper()
+	port, err := findPort()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return port
+}
+
+func findPort() (string, error) {
 	for range 100 {
 		port := strconv.Itoa(15000 + rand.IntN(17000))
 		if l, err := net.Listen("tcp", "127.0.0.1:"+port); err == nil {
 			l.Close()
-			return port
+			return port, nil
 		}
 	}
-	t.Fatal("no free port below 32000")
-	return ""
+	return "", errors.New("no free port below 32000")
 }
 
 // startRelay is a relay of its own that answers /health with 200, until the
