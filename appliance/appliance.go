@@ -18,6 +18,7 @@ import (
 	"github.com/holdmail/holdmail/appliance/auth"
 	"github.com/holdmail/holdmail/appliance/door"
 	"github.com/holdmail/holdmail/appliance/door/didcomm"
+	"github.com/holdmail/holdmail/appliance/hookbox"
 	"github.com/holdmail/holdmail/appliance/mailbox"
 	"github.com/holdmail/holdmail/appliance/outbound"
 	"github.com/holdmail/holdmail/appliance/source"
@@ -38,10 +39,13 @@ type Appliance struct {
 	https     *https // nil without a certificate
 	waiters   *mailbox.Waiters
 	turns     *outbound.Turns
+	hooks     *hookbox.Service // nil without a webhook door
 	resolvers resolvers
 	journal   *door.Journal
 	handler   http.Handler
 	drainFor  time.Duration
+
+	connections int // open at one time
 }
 
 // New opens the store and then the listeners, in that order: no challenge may
@@ -62,12 +66,15 @@ func New(c Config, log *slog.Logger) (*Appliance, error) {
 		IPv6Bits: c.IPv6Bits,
 		Log:      log,
 	}
-	most := connections(c, log)
-	callers := newCrowd(most, a.sources.Peer)
+	a.connections = connections(c, log)
+	if a.hooks, err = openHooks(c, opened, a.connections); err != nil {
+		return nil, errors.Join(err, a.Close())
+	}
+	callers := newCrowd(a.connections, a.sources.Peer)
 	if a.ways, err = openEntrances(c, a.https.handshakes(), callers); err != nil {
 		return nil, errors.Join(err, a.Close())
 	}
-	a.waiters = mailbox.NewWaiters(maxWaiters(c, most))
+	a.waiters = mailbox.NewWaiters(maxWaiters(c, a.connections))
 	a.turns = newTurns(c)
 	a.handler, err = a.build()
 	if err != nil {
@@ -110,7 +117,11 @@ func (a *Appliance) doors(budgets *limit) ([]table, error) {
 		WaitHolders:    shares(a.waiters.Most()).holders,
 		DeliverHolders: shares(a.turns.Most()).holders,
 	}
-	return []table{{mail.Routes(), mail.Rules()}}, nil
+	doors := []table{{mail.Routes(), mail.Rules()}}
+	if a.hooks != nil {
+		doors = append(doors, a.hookDoor(budgets))
+	}
+	return doors, nil
 }
 
 // Addr is where the relay listens on TCP.
@@ -171,9 +182,13 @@ func (a *Appliance) server(requests context.Context) *http.Server {
 }
 
 // drain lets running requests finish, and cuts those that do not. Those that wait
-// for mail finish now, those that wait for another relay soon enough to say so.
+// for mail, for deliveries or for an answer finish now, those that wait for another
+// relay soon enough to say so.
 func (a *Appliance) drain(server *http.Server, cut context.CancelFunc) {
 	a.waiters.End()
+	if a.hooks != nil {
+		a.hooks.End()
+	}
 	giveUp := time.AfterFunc(a.drainFor*3/4, a.turns.End)
 	defer giveUp.Stop()
 	ctx, cancel := context.WithTimeout(context.Background(), a.drainFor)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"time"
 
 	"github.com/holdmail/holdmail/appliance/door"
 	"github.com/holdmail/holdmail/appliance/source"
@@ -28,6 +29,8 @@ func newLimit(c Config) *limit {
 		ratelimit.Deposit:          {PerSource: c.DepositPerSource, Global: c.DepositGlobal, Window: c.RateWindow},
 		byOnion(ratelimit.Read):    {PerSource: c.ReadPerSource, Global: c.Onion.ReadGlobal, Window: c.RateWindow},
 		byOnion(ratelimit.Deposit): {PerSource: c.DepositPerSource, Global: c.Onion.DepositGlobal, Window: c.RateWindow},
+		deliveryClass:              {PerSource: c.Hooks.PerAddress, Global: c.Hooks.PerMinute, Window: time.Minute},
+		homeClass:                  {PerSource: homeCalls * c.Hooks.PerMinute, Global: homeCalls * c.Hooks.PerMinute, Window: time.Minute},
 	}
 	return &limit{
 		budgets:  ratelimit.New(ratelimit.Options{Budgets: budgets, MaxSources: c.MaxSources}),
@@ -50,9 +53,9 @@ func at(class ratelimit.Class, from source.Source) ratelimit.Class {
 type receiptKey struct{}
 
 // charged makes a call of some class pay before h is asked, and so before its
-// body is read. OPTIONS is free.
+// body is read, unless it is for its handler to charge. OPTIONS is free.
 func (l *limit) charged(class ratelimit.Class, h door.Handler) door.Handler {
-	if l == nil || class == door.Free {
+	if l == nil || class == door.Free || class == door.Self {
 		return h
 	}
 	return func(w http.ResponseWriter, r *http.Request) error {

@@ -26,6 +26,9 @@ type Source struct {
 	// Onion says that Tor brought the caller there. All such callers together have
 	// only a part of what is shared; Key, where it is known, is a circuit.
 	Onion bool
+	// Scheme is what the caller's URL began with, http or https: as a trusted proxy
+	// tells it, and else by the connection.
+	Scheme string
 }
 
 // Known reports whether the source identifies a client.
