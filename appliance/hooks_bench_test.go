@@ -3,6 +3,7 @@ package appliance
 import (
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -95,4 +96,45 @@ func BenchmarkDeliver(b *testing.B) {
 			g.Wait()
 		})
 	}
+}
+
+// BenchmarkHandOver is the time from the start of a delivery until the home computer,
+// which waits, has it. With memory no commit to the disk is part of it.
+func BenchmarkHandOver(b *testing.B) {
+	for _, engine := range []string{"memory", "bolt"} {
+		b.Run(engine, func(b *testing.B) { benchmarkHandOver(b, engine) })
+	}
+}
+
+func benchmarkHandOver(b *testing.B, engine string) {
+	c := testConfig(b)
+	c.Engine = engine
+	c.RateLimit = false
+	r := startHooks(b, c)
+	defer r.stop()
+	var took []time.Duration
+	for b.Loop() {
+		batch, at := make(chan []handed, 1), make(chan time.Time, 1)
+		go func() {
+			defer close(batch) // also when it fails
+			got := r.next("?wait=25")
+			at <- time.Now()
+			batch <- got
+		}()
+		began := time.Now()
+		sent := make(chan struct{})
+		go func() {
+			defer close(sent)
+			r.send("hello")
+		}()
+		for _, one := range <-batch {
+			if one.Live {
+				took = append(took, (<-at).Sub(began))
+			}
+			r.home("POST", "/relay/v1/ack", `{"ids":["`+one.ID+`"]}`, http.StatusOK, nil)
+		}
+		<-sent
+	}
+	slices.Sort(took)
+	b.ReportMetric(float64(took[len(took)*99/100].Microseconds())/1000, "p99-ms")
 }
