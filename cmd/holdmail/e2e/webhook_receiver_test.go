@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"io"
 	"io/fs"
 	"net"
 	"os"
@@ -19,6 +20,9 @@ type receiver struct {
 	process
 	URL     string // http://127.0.0.1:port
 	journal string // the file in which it writes what it handled
+
+	offset int64     // of the journal, up to which it was read
+	read   []handled // what was read of it
 }
 
 // startReceiver starts a receiver that has handled nothing yet.
@@ -69,15 +73,22 @@ type handled struct {
 }
 
 // handled returns what the receiver has handled so far, over all its lives, in
-// order.
+// order. It is for the test's own goroutine.
 func (r *receiver) handled(t testing.TB) []handled {
 	t.Helper()
-	content, err := os.ReadFile(r.journal)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	journal, err := os.Open(r.journal)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
-	var all []handled
-	for line := range bytes.Lines(content) {
+	defer journal.Close()
+	more, err := io.ReadAll(io.NewSectionReader(journal, r.offset, 1<<30))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range bytes.Lines(more) {
 		if !bytes.HasSuffix(line, []byte("\n")) {
 			break // still being written
 		}
@@ -85,9 +96,10 @@ func (r *receiver) handled(t testing.TB) []handled {
 		if err := json.Unmarshal(line, &h); err != nil {
 			t.Fatalf("in the receiver's journal: %v", err)
 		}
-		all = append(all, h)
+		r.offset += int64(len(line))
+		r.read = append(r.read, h)
 	}
-	return all
+	return r.read
 }
 
 // await returns what the receiver handled once that is n requests.
