@@ -1,8 +1,10 @@
 package appliance
 
 import (
+	"context"
 	"fmt"
 	"io"
+	"iter"
 	"log/slog"
 	"path/filepath"
 	"time"
@@ -19,20 +21,45 @@ import (
 // challengeTTL is fixed (relay spec §2.3).
 const challengeTTL = 5 * time.Minute
 
+// hookCaps bound what waits for the home computer (the webhook door's bounds).
+func hookCaps() storage.HookCaps {
+	return storage.HookCaps{Deliveries: 2000, Bytes: 32 << 20, HookDeliveries: 500, HookBytes: 8 << 20}
+}
+
+// hookTTL is how long a delivery waits for the home computer.
+const hookTTL = 7 * 24 * time.Hour
+
 // stores is what an engine gives to those who asked for something.
 type stores struct {
 	mailbox    mailbox.Store
 	challenges auth.Challenges
+	hooks      hookStore
 	io.Closer
+}
+
+// hookStore is what the webhook door needs of an engine.
+type hookStore interface {
+	Reserve() (id string, received time.Time, err error)
+	Add(ctx context.Context, d storage.Delivery) error
+	List(ctx context.Context, after string) iter.Seq2[storage.Kept, error]
+	Sealed(ctx context.Context, id string) ([]byte, error)
+	Remove(ctx context.Context, ids []string) (removed int, err error)
+	Register(ctx context.Context, hooks []storage.Hook) error
+	Registered(ctx context.Context) ([]storage.Hook, error)
+	Totals(ctx context.Context) (storage.HookTotals, error)
 }
 
 // openStores opens the engine that c names.
 func openStores(c Config, log *slog.Logger) (stores, error) {
-	options := storage.Options{Caps: c.Caps, MessageTTL: c.MessageTTL, ChallengeTTL: challengeTTL, Clock: clock.System{}}
+	options := storage.Options{
+		Caps: c.Caps, MessageTTL: c.MessageTTL, ChallengeTTL: challengeTTL,
+		Hooks: hookCaps(), HookTTL: hookTTL,
+		Clock: clock.System{},
+	}
 	switch c.Engine {
 	case "memory":
 		s := memory.New(options)
-		return stores{s.Mailbox(), s.Challenges(), s}, nil
+		return stores{s.Mailbox(), s.Challenges(), s.Hooks(), s}, nil
 	case "bolt":
 		return openBolt(c, options, log)
 	}
@@ -49,7 +76,7 @@ func openBolt(c Config, options storage.Options, log *slog.Logger) (stores, erro
 	if err != nil {
 		return stores{}, err
 	}
-	return stores{s.Mailbox(), s.Challenges(), s}, nil
+	return stores{s.Mailbox(), s.Challenges(), s.Hooks(), s}, nil
 }
 
 // commitBytes is what an engine copies of bodies at one time, at most.

@@ -46,6 +46,8 @@ type Options struct {
 	Caps         Caps
 	MessageTTL   time.Duration // from deposit to expiry, in time that really passed
 	ChallengeTTL time.Duration
+	Hooks        HookCaps
+	HookTTL      time.Duration // as MessageTTL, of a webhook's delivery
 	Clock        Clock
 }
 
@@ -86,9 +88,10 @@ var (
 	// ErrNoRoom: the disk has no room for a deposit. Nothing was kept.
 	// Removing still works.
 	ErrNoRoom = errors.New("no room on the disk")
-	// ErrNotID: a text that is no id of that mailbox, and never was.
+	// ErrNotID: a text that is no id of that mailbox, or of a delivery, and never was.
 	ErrNotID = errors.New("not an id of this mailbox")
-	// ErrGone: the message was removed, or has expired, while it was being read.
+	// ErrGone: the message was removed, or has expired, while it was being read; the
+	// same of a delivery that is asked for by its id.
 	ErrGone = errors.New("message is gone")
 	// ErrClosed: the engine is closed, or closing.
 	ErrClosed = errors.New("storage is closed")

@@ -23,6 +23,8 @@ func benchStore(b testing.TB) *Store {
 		Caps:         storage.Caps{RecipientBytes: 8 << 30, TotalBytes: 8 << 30, RecipientMessages: 1 << 30, TotalMessages: 1 << 30, Challenges: 1},
 		MessageTTL:   time.Hour,
 		ChallengeTTL: time.Minute,
+		Hooks:        storage.HookCaps{Deliveries: 1 << 30, Bytes: 8 << 30, HookDeliveries: 1 << 30, HookBytes: 8 << 30},
+		HookTTL:      time.Hour,
 		Clock:        clock.System{},
 	}})
 	if err != nil {

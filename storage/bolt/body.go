@@ -24,19 +24,25 @@ var sharersKey = []byte("sharers") // longer than a piece's key; the owners, end
 
 func pieceKey(n int) []byte { return binary.BigEndian.AppendUint16(nil, uint16(n)) }
 
-// putApart writes body, and who shares it, into a bucket of its own.
-func (t *txn) putApart(q sequence, owners []owner, body []byte) error {
-	b, err := t.log.CreateBucket(q.bodyKey())
+// putPieces writes body into a bucket of its own within b.
+func putPieces(b *bbolt.Bucket, key, body []byte) (*bbolt.Bucket, error) {
+	apart, err := b.CreateBucket(key)
 	if err != nil {
-		return fmt.Errorf("making a place for a body: %w", err)
+		return nil, fmt.Errorf("making a place for a body: %w", err)
 	}
 	for n := 0; n*pieceBytes < len(body); n++ {
-		if err := b.Put(pieceKey(n), body[n*pieceBytes:min((n+1)*pieceBytes, len(body))]); err != nil {
-			return err
+		if err := apart.Put(pieceKey(n), body[n*pieceBytes:min((n+1)*pieceBytes, len(body))]); err != nil {
+			return nil, err
 		}
 	}
-	if len(owners) == 1 {
-		return nil
+	return apart, nil
+}
+
+// putApart writes body, and who shares it, into a bucket of its own.
+func (t *txn) putApart(q sequence, owners []owner, body []byte) error {
+	b, err := putPieces(t.log, q.bodyKey(), body)
+	if err != nil || len(owners) == 1 {
+		return err
 	}
 	all := make([]byte, 0, len(owners)*len(owner{}))
 	for _, o := range owners {

@@ -18,28 +18,34 @@ func open(t testing.TB, path string, o storage.Options) storagetest.Engine {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.Close() })
-	return storagetest.Engine{Mail: s.Mailbox(), Challenges: s.Challenges(), Ledger: s, Close: s.Close}
+	return storagetest.Engine{Mail: s.Mailbox(), Challenges: s.Challenges(), Ledger: s, Hooks: s.Hooks(), HookLedger: s.Hooks(), Close: s.Close}
 }
 
-func TestBolt(t *testing.T) {
-	storagetest.Run(t, func(t testing.TB, o storage.Options) storagetest.Engine {
-		folder, err := os.MkdirTemp(t.TempDir(), "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		return open(t, filepath.Join(folder, "holdmail.db"), o)
-	})
+// openNew opens a store at a place of its own.
+func openNew(t testing.TB, o storage.Options) storagetest.Engine {
+	folder, err := os.MkdirTemp(t.TempDir(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return open(t, filepath.Join(folder, "holdmail.db"), o)
 }
 
-func TestBoltOverRestarts(t *testing.T) {
-	storagetest.RunDurable(t, func(t testing.TB) storagetest.Durable {
-		path := filepath.Join(t.TempDir(), "holdmail.db")
-		return storagetest.Durable{
-			Open:  func(t testing.TB, o storage.Options) storagetest.Engine { return open(t, path, o) },
-			Crash: func(t testing.TB) { replaceByCopy(t, path) },
-		}
-	})
+func TestBolt(t *testing.T) { storagetest.Run(t, openNew) }
+
+func TestBoltHooks(t *testing.T) { storagetest.RunHooks(t, openNew) }
+
+// durable is a place for a store that stops, crashes and starts again.
+func durable(t testing.TB) storagetest.Durable {
+	path := filepath.Join(t.TempDir(), "holdmail.db")
+	return storagetest.Durable{
+		Open:  func(t testing.TB, o storage.Options) storagetest.Engine { return open(t, path, o) },
+		Crash: func(t testing.TB) { replaceByCopy(t, path) },
+	}
 }
+
+func TestBoltOverRestarts(t *testing.T) { storagetest.RunDurable(t, durable) }
+
+func TestBoltHooksOverRestarts(t *testing.T) { storagetest.RunDurableHooks(t, durable) }
 
 // replaceByCopy puts a copy of the file in its place: what a crash at this moment
 // would leave, while the store that has the old one open can do no more to it.

@@ -95,11 +95,11 @@ func (w *writer) settleTight(tasks []*task) {
 	}
 }
 
-// tightRounds is how often one deposit may shed expired mail for the room it
+// tightRounds is how often one deposit may shed what has expired for the room it
 // lacks, a commit each time: others wait meanwhile.
 const tightRounds = 16
 
-// settleAlone sheds expired mail for as long as that is what lacks for t.
+// settleAlone sheds what has expired for as long as that is what lacks for t.
 func (w *writer) settleAlone(t *task) {
 	for range tightRounds {
 		w.release()
@@ -108,7 +108,7 @@ func (w *writer) settleAlone(t *task) {
 		}
 		shed := 0
 		sweep := &task{ctx: context.Background(), turn: make(chan turn, 1), work: func(t *txn) (err error) {
-			shed, err = t.sweep(ackIDs)
+			shed, err = t.sweepAll(ackIDs)
 			return err
 		}}
 		if w.settle([]*task{sweep}, w.refuse); (<-sweep.turn).err != nil || shed == 0 {
@@ -162,7 +162,7 @@ func (w *writer) try(tasks []*task, results []error) (culprit int, err error) {
 			return i, results[i]
 		}
 	}
-	if !t.changed {
+	if !t.dirty() {
 		return culprit, nil
 	}
 	if err := t.finish(w.store.life); err != nil {

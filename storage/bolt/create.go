@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strconv"
 
 	"github.com/holdmail/holdmail/storage/ids"
 	"go.etcd.io/bbolt"
@@ -67,15 +66,10 @@ func fill(path string) error {
 	secret := make([]byte, ids.SecretBytes)
 	rand.Read(secret) // never fails
 	err = db.Update(func(tx *bbolt.Tx) error {
-		head, err := tx.CreateBucket(headBucket)
-		if err != nil {
+		if err := putSchema(tx); err != nil {
 			return err
 		}
-		_, errLog := tx.CreateBucket(logBucket)
-		_, errMail := tx.CreateBucket(mailBucket)
-		return errors.Join(errLog, errMail,
-			head.Put(schemaKey, strconv.AppendInt(nil, schemaVersion, 10)),
-			head.Put(secretKey, secret))
+		return tx.Bucket(headBucket).Put(secretKey, secret)
 	})
 	return errors.Join(err, db.Sync(), db.Close())
 }

@@ -36,13 +36,11 @@ func inspect(path string) (err error) {
 		if tx.Size() > size {
 			return fmt.Errorf("the file has %d bytes of at least %d: it is cut off: %w", size, tx.Size(), errDamaged)
 		}
-		if err := checkSchema(tx); err != nil {
+		version, err := checkSchema(tx)
+		if err != nil || closedInOrder(tx) {
 			return err
 		}
-		if closedInOrder(tx) {
-			return nil
-		}
-		return walk(tx)
+		return walk(tx, version)
 	})
 }
 
@@ -73,8 +71,8 @@ func closedInOrder(tx *bbolt.Tx) bool {
 }
 
 // walk reads every page that bbolt's own scan will read.
-func walk(tx *bbolt.Tx) error {
-	for _, name := range [][]byte{headBucket, logBucket, mailBucket} {
+func walk(tx *bbolt.Tx, version int) error {
+	for _, name := range trees(version) {
 		b := tx.Bucket(name)
 		if b == nil {
 			return fmt.Errorf("the tree %q is missing: %w", name, errDamaged)

@@ -173,7 +173,7 @@ func (m *Mailbox) next(tx *bbolt.Tx, o owner, after, until sequence) (msg storag
 		if err != nil {
 			return storage.Message{}, at, false, err
 		}
-		if lived-time.Duration(r.born)*time.Millisecond >= m.store.opts.MessageTTL {
+		if r.expired(lived, m.store.opts.MessageTTL) {
 			continue
 		}
 		return m.message(o, at, r), at, true, nil

@@ -21,6 +21,8 @@ func smallOptions() Options {
 	return Options{Options: storage.Options{
 		Caps:       storage.Caps{RecipientBytes: 64 << 20, TotalBytes: 64 << 20, RecipientMessages: 1 << 20, TotalMessages: 1 << 20, Challenges: 10},
 		MessageTTL: time.Hour, ChallengeTTL: time.Minute, Clock: clock.NewFake(time.Now()),
+		Hooks:   storage.HookCaps{Deliveries: 1 << 20, Bytes: 64 << 20, HookDeliveries: 1 << 20, HookBytes: 64 << 20},
+		HookTTL: time.Hour,
 	}}
 }
 
@@ -101,7 +103,7 @@ func TestOpenRefuses(t *testing.T) {
 				t.Fatal(err)
 			}
 			return path
-		}, "version 7, and this holdmail reads version 1"},
+		}, "version 7, and this holdmail reads version 2"},
 		{"a store that is cut off", func(t *testing.T) string {
 			path := aStore(t, false)
 			if err := os.Truncate(path, 5*pageBytes); err != nil {

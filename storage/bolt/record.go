@@ -4,11 +4,13 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/holdmail/holdmail/storage"
 )
 
-// record is what the log says of one envelope.
+// record is what the log says of one envelope, and the hooks tree of one delivery:
+// there the owner is the address, and there is one copy.
 type record struct {
 	born     int64  // in milliseconds of the store's life; decides expiry
 	received int64  // Unix milliseconds; for people
@@ -18,6 +20,11 @@ type record struct {
 	shared   bool   // more than one recipient: they are listed in the body's bucket
 	apart    bool   // the body stands in a bucket of its own
 	body     []byte // when not apart; valid as long as the transaction
+}
+
+// expired reports whether r is older than ttl when the store's age is lived.
+func (r record) expired(lived, ttl time.Duration) bool {
+	return lived-time.Duration(r.born)*time.Millisecond >= ttl
 }
 
 const (
@@ -51,7 +58,7 @@ var errDamaged = errors.New("the store is damaged")
 
 func decodeRecord(b []byte) (record, error) {
 	if len(b) < recordHead {
-		return record{}, fmt.Errorf("a log record of %d bytes: %w", len(b), errDamaged)
+		return record{}, fmt.Errorf("a record of %d bytes: %w", len(b), errDamaged)
 	}
 	r := record{
 		shared:   b[0]&flagShared != 0,
@@ -64,12 +71,12 @@ func decodeRecord(b []byte) (record, error) {
 	}
 	if !r.shared {
 		if len(r.body) < len(r.owner) {
-			return record{}, fmt.Errorf("a log record without its owner: %w", errDamaged)
+			return record{}, fmt.Errorf("a record without its owner: %w", errDamaged)
 		}
 		r.body = r.body[copy(r.owner[:], r.body):]
 	}
 	if !r.apart && len(r.body) != int(r.size) {
-		return record{}, fmt.Errorf("a log record with %d of %d body bytes: %w", len(r.body), r.size, errDamaged)
+		return record{}, fmt.Errorf("a record with %d of %d body bytes: %w", len(r.body), r.size, errDamaged)
 	}
 	return r, nil
 }

@@ -11,11 +11,13 @@ import (
 
 // Recount counts all mail anew, entry by entry, and returns what it found. It
 // returns an error that says where if a mailbox's totals, the store's totals or
-// the log tell anything else. It reads the whole store in one transaction: it is
+// the log tell anything else, or if deliveries do not add up either. It reads the whole store in one transaction: it is
 // for tests and repairs, not for every day.
 func (s *Store) Recount(context.Context) (counted storage.Totals, err error) {
 	err = s.view(func(tx *bbolt.Tx) error {
-		counted, err = recount(tx)
+		if counted, err = recount(tx); err == nil {
+			_, err = recountHooks(tx)
+		}
 		return err
 	})
 	return counted, err

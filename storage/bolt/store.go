@@ -1,4 +1,4 @@
-// Package bolt keeps mail in one bbolt file, on the disk before anyone is told
+// Package bolt keeps mail and deliveries in one bbolt file, on the disk before anyone is told
 // so, and never more of it than its caps allow.
 //
 // It follows spec/storage.md. It knows no DID and no HTTP; what it is asked to
@@ -39,6 +39,7 @@ type Store struct {
 	opts       Options
 	db         *bbolt.DB
 	names      ids.Namer
+	deliveries ids.Deliveries
 	life       *life
 	writer     *writer
 	challenges *challenge.Table
@@ -62,7 +63,10 @@ func boltOptions() *bbolt.Options {
 // be there. The challenges that were live when the store was closed in order are
 // live again, and erased from the file before Open returns.
 //
-// It refuses a file that another process has open, that is not a holdmail
+// A file that an older holdmail wrote is brought up to this one's version, which the
+// older one then refuses to open.
+//
+// Open refuses a file that another process has open, that is not a holdmail
 // store, that a newer holdmail wrote, or that is damaged, and says which.
 func Open(path string, o Options) (*Store, error) {
 	if o.Log == nil {
@@ -101,6 +105,9 @@ func open(path string, o Options) (_ *Store, err error) {
 func (s *Store) start(path string) error {
 	sweepUnfinished(path)
 	s.db.AllocSize = 0 // room grows the file
+	if err := upgrade(s.db); err != nil {
+		return err
+	}
 	if err := s.revive(); err != nil {
 		return err
 	}
@@ -128,6 +135,7 @@ func (s *Store) revive() error {
 		if n := copy(s.names.Secret[:], head.Get(secretKey)); n != ids.SecretBytes {
 			return fmt.Errorf("a secret of %d bytes: %w", n, errDamaged)
 		}
+		s.deliveries.Begin(tx.Bucket(hooksBucket).Sequence())
 		waiting = tx.Bucket(challengeBucket) != nil
 		s.life, known, err = reviveLife(s.opts.Clock, head.Get(clockKey))
 		return err
@@ -140,6 +148,9 @@ func (s *Store) revive() error {
 
 // Mailbox is the store's mail.
 func (s *Store) Mailbox() *Mailbox { return &Mailbox{s} }
+
+// Hooks is what the store keeps for webhooks.
+func (s *Store) Hooks() *Hooks { return &Hooks{s} }
 
 // Challenges are the store's live challenges. They cost no write.
 func (s *Store) Challenges() *challenge.Table { return s.challenges }
@@ -202,7 +213,7 @@ func guardWith(panicked any, err *error) {
 	}
 }
 
-// Totals is what the store says it holds.
+// Totals is what the store says it holds of mail.
 func (s *Store) Totals(context.Context) (t storage.Totals, err error) {
 	err = s.view(func(tx *bbolt.Tx) error {
 		t, err = decodeTotals(tx.Bucket(headBucket).Get(totalsKey))

@@ -3,6 +3,7 @@ package bolt
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"time"
 
@@ -17,12 +18,13 @@ const logFill = 0.95
 // alone; every change to mail goes through it, so that totals cannot drift.
 type txn struct {
 	head, log, mail *bbolt.Bucket
+	hooks           *hookTxn
 	caps            storage.Caps
 	ttl             time.Duration
 	lived           time.Duration // the store's age
 	stamp           time.Time     // wall-clock time for what is filed
 	held            storage.Totals
-	changed         bool // there is something to commit
+	changed         bool // some mail is
 }
 
 func newTxn(tx *bbolt.Tx, s *Store) (*txn, error) {
@@ -35,9 +37,23 @@ func newTxn(tx *bbolt.Tx, s *Store) (*txn, error) {
 	}
 	t.log.FillPercent = logFill
 	t.lived, t.stamp = s.life.now()
-	var err error
+	var err, errHooks error
 	t.held, err = decodeTotals(t.head.Get(totalsKey))
-	return t, err
+	t.hooks, errHooks = newHookTxn(tx, s.opts, t.lived)
+	return t, errors.Join(err, errHooks)
+}
+
+// dirty reports whether there is something to commit.
+func (t *txn) dirty() bool { return t.changed || t.hooks.changed }
+
+// sweepAll sheds the oldest mail and the oldest deliveries that have expired, until
+// so many are gone, and returns how many went.
+func (t *txn) sweepAll(enough int) (shed int, err error) {
+	if shed, err = t.sweep(enough); err != nil {
+		return shed, err
+	}
+	some, err := t.hooks.sweep(enough - shed)
+	return shed + some, err
 }
 
 // finish puts what every commit carries.
@@ -45,12 +61,15 @@ func (t *txn) finish(l *life) error {
 	if err := t.head.Put(totalsKey, encodeTotals(t.held)); err != nil {
 		return err
 	}
+	if t.hooks.changed {
+		if err := t.head.Put(hookTotalsKey, encodeTotals(t.hooks.held)); err != nil {
+			return err
+		}
+	}
 	return t.head.Put(clockKey, l.keep())
 }
 
-func (t *txn) expired(r record) bool {
-	return t.lived-time.Duration(r.born)*time.Millisecond >= t.ttl
-}
+func (t *txn) expired(r record) bool { return r.expired(t.lived, t.ttl) }
 
 // file keeps body for all owners or for none.
 func (t *txn) file(owners []owner, body []byte) (sequence, error) {

@@ -1,5 +1,6 @@
-// Package ids makes message ids that carry their sequence: where a message stood
-// in its mailbox can be told from its id alone, also when the message is gone.
+// Package ids makes ids that carry their sequence: where a message stood in its
+// mailbox, or a delivery among all, can be told from its id alone, also when it is
+// gone.
 //
 // It keeps nothing, and knows no recipient: an owner is a hash.
 package ids

@@ -1,5 +1,6 @@
-// Package memory keeps mail in this process and forgets it at its end. It is for
-// trying things and for tests; it keeps every other promise of an engine.
+// Package memory keeps mail and deliveries in this process and forgets them at its
+// end. It is for trying things and for tests; it keeps every other promise of an
+// engine.
 package memory
 
 import (
@@ -23,6 +24,7 @@ import (
 type Store struct {
 	opts       storage.Options
 	names      ids.Namer
+	deliveries ids.Deliveries
 	challenges *challenge.Table
 
 	mu     sync.Mutex // guards all below
@@ -30,6 +32,7 @@ type Store struct {
 	order  list.List  // of *envelope, in arrival order, which is the order of expiry
 	boxes  map[string]*box
 	held   storage.Totals
+	hooks  hooks
 	closed bool
 }
 
@@ -52,13 +55,16 @@ type box struct {
 
 // New returns an empty store.
 func New(o storage.Options) *Store {
-	s := &Store{opts: o, challenges: challenge.New(o), boxes: map[string]*box{}}
+	s := &Store{opts: o, challenges: challenge.New(o), boxes: map[string]*box{}, hooks: hooks{boxes: map[storage.Hook]storage.HookTotals{}}}
 	rand.Read(s.names.Secret[:]) // never fails
 	return s
 }
 
 // Mailbox is the store's mail.
 func (s *Store) Mailbox() *Mailbox { return &Mailbox{s} }
+
+// Hooks is what the store keeps for webhooks.
+func (s *Store) Hooks() *Hooks { return &Hooks{s} }
 
 // Challenges are the store's live challenges.
 func (s *Store) Challenges() *challenge.Table { return s.challenges }
@@ -69,7 +75,7 @@ func (s *Store) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = true
-	s.boxes, s.held = nil, storage.Totals{}
+	s.boxes, s.held, s.hooks = nil, storage.Totals{}, hooks{}
 	s.order.Init()
 	return nil
 }

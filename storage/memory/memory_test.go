@@ -8,10 +8,12 @@ import (
 	"github.com/holdmail/holdmail/storage/storagetest"
 )
 
-func TestMemory(t *testing.T) {
-	storagetest.Run(t, func(t testing.TB, o storage.Options) storagetest.Engine {
-		s := memory.New(o)
-		t.Cleanup(func() { s.Close() })
-		return storagetest.Engine{Mail: s.Mailbox(), Challenges: s.Challenges(), Ledger: s, Close: s.Close}
-	})
+func open(t testing.TB, o storage.Options) storagetest.Engine {
+	s := memory.New(o)
+	t.Cleanup(func() { s.Close() })
+	return storagetest.Engine{Mail: s.Mailbox(), Challenges: s.Challenges(), Ledger: s, Hooks: s.Hooks(), HookLedger: s.Hooks(), Close: s.Close}
 }
+
+func TestMemory(t *testing.T) { storagetest.Run(t, open) }
+
+func TestMemoryHooks(t *testing.T) { storagetest.RunHooks(t, open) }

@@ -9,60 +9,75 @@ import (
 	"github.com/holdmail/holdmail/storage"
 )
 
-// ErrFault is what a FaultyMailbox fails with.
+// ErrFault is what a FaultyMailbox and FaultyHooks fail with.
 var ErrFault = errors.New("a fault that the test asked for")
+
+// Faults are those that a test asks for.
+type Faults struct {
+	mu   sync.Mutex // guards both below
+	left int
+	kept bool
+}
+
+// Fail lets the next n writes fail; kept says that they happen all the same.
+func (f *Faults) Fail(n int, kept bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.left, f.kept = n, kept
+}
+
+// fault reports whether a write is to fail, and whether it is to happen.
+func (f *Faults) fault() (fails, kept bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.left == 0 {
+		return false, true
+	}
+	f.left--
+	return true, f.kept
+}
+
+// write does what fn does, unless it is to fail before.
+func (f *Faults) write(fn func() error) error {
+	fails, kept := f.fault()
+	if !kept {
+		return ErrFault
+	}
+	if err := fn(); err != nil || !fails {
+		return err
+	}
+	return ErrFault
+}
 
 // FaultyMailbox is a mailbox whose next writes fail, before anything happened or
 // when all of it had happened and only the answer was lost.
 type FaultyMailbox struct {
 	MailboxStore
-
-	mu     sync.Mutex // guards both below
-	faults int
-	kept   bool
-}
-
-// Fail lets the next n writes fail; kept says that they happen all the same.
-func (f *FaultyMailbox) Fail(n int, kept bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.faults, f.kept = n, kept
-}
-
-func (f *FaultyMailbox) fault() (fails, kept bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.faults == 0 {
-		return false, true
-	}
-	f.faults--
-	return true, f.kept
+	Faults
 }
 
 // Add keeps e unless it is to fail before the write.
-func (f *FaultyMailbox) Add(ctx context.Context, e storage.Envelope) ([]string, error) {
-	fails, kept := f.fault()
-	if !kept {
-		return nil, ErrFault
+func (f *FaultyMailbox) Add(ctx context.Context, e storage.Envelope) (ids []string, err error) {
+	err = f.write(func() (err error) {
+		ids, err = f.MailboxStore.Add(ctx, e)
+		return err
+	})
+	if err != nil {
+		return nil, err
 	}
-	ids, err := f.MailboxStore.Add(ctx, e)
-	if fails {
-		return nil, ErrFault
-	}
-	return ids, err
+	return ids, nil
 }
 
 // Remove removes unless it is to fail before the write.
-func (f *FaultyMailbox) Remove(ctx context.Context, recipient string, ids []string) (int, error) {
-	fails, kept := f.fault()
-	if !kept {
-		return 0, ErrFault
+func (f *FaultyMailbox) Remove(ctx context.Context, recipient string, ids []string) (removed int, err error) {
+	err = f.write(func() (err error) {
+		removed, err = f.MailboxStore.Remove(ctx, recipient, ids)
+		return err
+	})
+	if err != nil {
+		return 0, err
 	}
-	n, err := f.MailboxStore.Remove(ctx, recipient, ids)
-	if fails {
-		return 0, ErrFault
-	}
-	return n, err
+	return removed, nil
 }
 
 // testFaults writes down what a caller who tries again may rely on: a deposit is

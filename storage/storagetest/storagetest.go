@@ -1,6 +1,6 @@
 // Package storagetest is the contract of the storage engines, as suites that
-// every engine runs: Run for all of them, RunDurable for those that keep mail
-// beyond the end of the process.
+// every engine runs: Run for its mail and RunHooks for its deliveries, and RunDurable
+// and RunDurableHooks if it keeps them beyond the end of the process.
 //
 // It declares the interfaces it drives itself; a consumer's test ties its own to
 // them, so that a method which no suite drives does not compile.
@@ -40,11 +40,30 @@ type Ledger interface {
 	Recount(ctx context.Context) (storage.Totals, error)
 }
 
+// HookStore is what the suites drive of what an engine keeps for webhooks.
+type HookStore interface {
+	Reserve() (id string, received time.Time, err error)
+	Add(ctx context.Context, d storage.Delivery) error
+	List(ctx context.Context, after string) iter.Seq2[storage.Kept, error]
+	Sealed(ctx context.Context, id string) ([]byte, error)
+	Remove(ctx context.Context, ids []string) (removed int, err error)
+	Register(ctx context.Context, hooks []storage.Hook) error
+	Registered(ctx context.Context) ([]storage.Hook, error)
+	Totals(ctx context.Context) (storage.HookTotals, error)
+}
+
+// HookLedger is what a count of an engine's deliveries gives.
+type HookLedger interface {
+	Recount(ctx context.Context) (storage.HookTotals, error)
+}
+
 // Engine is one open engine.
 type Engine struct {
 	Mail       MailboxStore
 	Challenges ChallengeStore
 	Ledger     Ledger
+	Hooks      HookStore
+	HookLedger HookLedger
 	Close      func() error
 }
 
@@ -63,7 +82,11 @@ func Options(c storage.Clock) storage.Options {
 		},
 		MessageTTL:   time.Hour,
 		ChallengeTTL: 5 * time.Minute,
-		Clock:        c,
+		Hooks: storage.HookCaps{
+			Deliveries: 2000, Bytes: 4 << 20, HookDeliveries: 500, HookBytes: 1 << 20,
+		},
+		HookTTL: time.Hour,
+		Clock:   c,
 	}
 }
 
