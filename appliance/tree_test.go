@@ -17,9 +17,9 @@ const module = "github.com/holdmail/holdmail"
 // layers is the order of the tree, lowest first.
 func layers() [][]string {
 	return [][]string{
-		{"storage", "storage/clock", "storage/ids", "systemd", "ratelimit", "appliance/did", "appliance/egress", "appliance/certificate", "appliance/source", "appliance/flight", "appliance/durable"},
+		{"storage", "storage/clock", "storage/ids", "systemd", "ratelimit", "appliance/did", "appliance/egress", "appliance/certificate", "appliance/source", "appliance/flight", "appliance/durable", "appliance/seal", "appliance/delivery"},
 		{"storage/challenge", "appliance/door"},
-		{"storage/bolt", "storage/memory", "storage/storagetest", "appliance/resolve", "appliance/identity"},
+		{"storage/bolt", "storage/memory", "storage/storagetest", "appliance/resolve", "appliance/identity", "appliance/pairing"},
 		{"appliance/mailbox", "appliance/auth", "appliance/client"},
 		{"appliance/door/didcomm", "appliance/pickup"},
 		{"appliance"},
@@ -40,7 +40,7 @@ func homes() map[string][]string {
 		"github.com/coreos/go-systemd/v22":          {"systemd"},
 		"github.com/decred/dcrd/dcrec/secp256k1/v4": {"appliance/did", "appliance/auth", "appliance/identity"},
 		"github.com/mr-tron/base58":                 {"appliance/did"},
-		"github.com/go-json-experiment/json":        {"appliance/mailbox", "appliance/door", "appliance/door/didcomm"},
+		"github.com/go-json-experiment/json":        {"appliance/mailbox", "appliance/door", "appliance/door/didcomm", "appliance/delivery"},
 		"github.com/google/uuid":                    {},
 		"golang.org/x/sync":                         {},
 		"filippo.io/edwards25519":                   {"appliance/did"},

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 
 	"github.com/holdmail/holdmail/appliance/durable"
@@ -69,13 +68,4 @@ func openIdentity(path string) (*identity.Identity, error) {
 }
 
 // identityFile is path, or if that is empty the usual one.
-func identityFile(path string) (string, error) {
-	if path != "" {
-		return path, nil
-	}
-	config, err := os.UserConfigDir()
-	if err != nil {
-		return "", fmt.Errorf("there is no usual place for an identity file, so name one: %w", err)
-	}
-	return filepath.Join(config, "holdmail", "identity.json"), nil
-}
+func identityFile(path string) (string, error) { return usualFile(path, "identity.json") }

@@ -17,6 +17,7 @@ type commands struct {
 	Identity identityCommands `cmd:"" help:"Make an identity whose mail can be fetched."`
 	Deposit  deposit          `cmd:"" help:"Leave a packed envelope at a relay."`
 	Fetch    fetch            `cmd:"" help:"Bring the mail of an identity, and acknowledge it once it is safe."`
+	Pair     pair             `cmd:"" help:"Make this computer's key for sealed webhook deliveries, and print the relay's setup code."`
 	Version  showVersion      `cmd:"" help:"Print the version."`
 }
 

@@ -1,0 +1,47 @@
+package delivery
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+)
+
+// Response is the handler's answer to a request, as the home computer sends it to
+// the relay for a sender who is still there.
+type Response struct {
+	Status  int
+	Headers [][2]string
+	Body    []byte
+}
+
+// MarshalJSON writes headers and body in the form of a Request's:
+//
+//	{"status":200,"headers":[["Content-Type","text/plain"]],"body":{"text":"ok"}}
+func (r Response) MarshalJSON() ([]byte, error) {
+	dst := strconv.AppendInt([]byte(`{"status":`), int64(r.Status), 10)
+	dst = appendHeaders(append(dst, `,"headers":`...), r.Headers)
+	dst = appendBody(append(dst, `,"body":`...), r.Body)
+	return append(dst, '}'), nil
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote. Headers and body may be left out. It
+// refuses a status that is not final, and headers that HTTP does not allow.
+func (r *Response) UnmarshalJSON(b []byte) error {
+	var w struct {
+		Status  int      `json:"status"`
+		Headers [][]text `json:"headers"`
+		Body    body     `json:"body"`
+	}
+	if err := json.Unmarshal(b, &w); err != nil {
+		return err
+	}
+	if w.Status < 200 || w.Status > 599 {
+		return fmt.Errorf("%w: its status is not from 200 to 599", errNotResponse)
+	}
+	headers, err := pairs(w.Headers)
+	if err != nil {
+		return err
+	}
+	*r = Response{Status: w.Status, Headers: headers, Body: w.Body}
+	return nil
+}
