@@ -39,6 +39,7 @@ func TestWebhookKill(t *testing.T) {
 	audit(t, sent, h.receiver.handled(t), k)
 	h.stop(t)
 	h.relay.stop(t)
+	checkRecount(t, h.relay)
 }
 
 // schemes are the ways to sign that the senders take turns with.
