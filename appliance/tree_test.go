@@ -19,8 +19,8 @@ func layers() [][]string {
 	return [][]string{
 		{"storage", "storage/clock", "storage/ids", "systemd", "ratelimit", "appliance/did", "appliance/egress", "appliance/certificate", "appliance/source", "appliance/flight", "appliance/durable", "appliance/seal", "appliance/delivery"},
 		{"storage/challenge", "appliance/door"},
-		{"storage/bolt", "storage/memory", "storage/storagetest", "appliance/resolve", "appliance/identity", "appliance/pairing"},
-		{"appliance/mailbox", "appliance/auth", "appliance/client"},
+		{"storage/bolt", "storage/memory", "storage/storagetest", "appliance/resolve", "appliance/identity", "appliance/pairing", "appliance/pull/ledger"},
+		{"appliance/mailbox", "appliance/auth", "appliance/client", "appliance/pull"},
 		{"appliance/door/didcomm", "appliance/pickup"},
 		{"appliance"},
 		{"cmd/holdmail", "cmd/holdmail/e2e"},
@@ -31,7 +31,7 @@ func layers() [][]string {
 // is a dependency nobody decided on; an empty home is everywhere.
 func homes() map[string][]string {
 	return map[string][]string{
-		"go.etcd.io/bbolt":                          {"storage/bolt"},
+		"go.etcd.io/bbolt":                          {"storage/bolt", "appliance/pull/ledger"},
 		"github.com/julienschmidt/httprouter":       {"appliance/routes.go"},
 		"golang.org/x/crypto":                       {"appliance/certificate"},
 		"github.com/pires/go-proxyproto":            {"appliance/introduced.go"},

@@ -1,0 +1,201 @@
+package pull
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/holdmail/holdmail/appliance/delivery"
+)
+
+// batch is what one poll brought, and how far it is.
+type batch struct {
+	mu   sync.Mutex // guards left
+	left []string   // ids whose leases are to be renewed
+
+	done    []string // to acknowledge, when nobody waits for an answer
+	refused int      // for time
+}
+
+// drain hands over what a poll brought, one after the other, and keeps the leases
+// of those that wait their turn. What ctx leaves is handed out again.
+func (p *Pull) drain(ctx context.Context, brought []sealed) error {
+	b := &batch{}
+	for _, s := range brought {
+		b.left = append(b.left, s.ID)
+	}
+	renewing, stopRenewing := context.WithCancel(ctx)
+	var g sync.WaitGroup
+	g.Go(func() { p.renewLeases(renewing, b) })
+	err := p.drainAll(ctx, b, brought)
+	stopRenewing()
+	g.Wait()
+	if b.refused > 0 || p.status.RefusedForTime > 0 && len(brought) > 0 {
+		p.tell(func(s *Status) { s.RefusedForTime = b.refused })
+	}
+	return errors.Join(err, p.acknowledge(ctx, b.done, nil))
+}
+
+func (p *Pull) drainAll(ctx context.Context, b *batch, brought []sealed) error {
+	for _, s := range brought {
+		if ctx.Err() != nil {
+			return nil
+		}
+		err := p.one(ctx, b, s)
+		b.passed(s.ID)
+		if err != nil {
+			return err // a handler that is not there is not there for the rest either
+		}
+	}
+	return nil
+}
+
+// passed says that a lease needs no renewal any more.
+func (b *batch) passed(id string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for len(b.left) > 0 && b.left[0] != id {
+		b.left = b.left[1:]
+	}
+	if len(b.left) > 0 {
+		b.left = b.left[1:]
+	}
+}
+
+func (b *batch) holding() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return append([]string(nil), b.left...)
+}
+
+// renewLeases keeps the relay from handing out again what a slow handler is at.
+func (p *Pull) renewLeases(ctx context.Context, b *batch) {
+	tick := time.NewTicker(p.renew)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			if _, err := p.Relay.next(ctx, 0, 0, b.holding()); err != nil && ctx.Err() == nil {
+				p.Log.Warn("a lease was not renewed: the relay may hand it out again, and it is passed over then", "err", err)
+			}
+		}
+	}
+}
+
+// one judges one delivery, and hands it over if all is well.
+func (p *Pull) one(ctx context.Context, b *batch, s sealed) error {
+	letGo := func(why string, err error) error {
+		p.Log.Warn("a delivery is let go: "+why, "id", s.ID, "err", err)
+		b.done = append(b.done, s.ID)
+		return nil
+	}
+	r, err := p.open(s)
+	if err != nil {
+		return letGo("it is not what was sealed for this computer", err)
+	}
+	if by := off(s.received(), p.Now()); by != 0 {
+		return p.refuse(b, s, by)
+	}
+	h, served := p.served[s.Hook]
+	if !served {
+		if p.Now().Sub(p.started) < settling {
+			return nil
+		}
+		return letGo("its hook is served no more", nil)
+	}
+	sum, signed := digest(h, r)
+	byID, byDigest, err := p.Ledger.Knows(s.ID, sum)
+	switch {
+	case err != nil:
+		return stop{err}
+	case byID:
+		b.done = append(b.done, s.ID) // it was handed over, and the relay has not heard
+		return nil
+	case byDigest && signed:
+		return letGo("it was handed over before, under another id", nil)
+	}
+	return p.hand(ctx, b, s, sum, Delivery{
+		ID: s.ID, Hook: h, Received: s.received(), Waited: p.Now().Sub(s.received()) > waitedFor,
+		Repeat: byDigest, Request: r,
+	})
+}
+
+// refuse leaves a delivery at the relay until the clocks agree.
+func (p *Pull) refuse(b *batch, s sealed, by time.Duration) error {
+	b.refused++
+	off := by.Round(time.Second).String()
+	if b.refused == 1 && p.status.RefusedForTime == 0 {
+		p.Log.Warn("a delivery is refused for its time, and stays at the relay until the clocks agree", "id", s.ID, "off", off)
+	}
+	p.status.TimeOff = off
+	return nil
+}
+
+// hand hands one over, notes it, and has it acknowledged.
+func (p *Pull) hand(ctx context.Context, b *batch, s sealed, sum [32]byte, d Delivery) error {
+	if err := p.Ledger.Room(p.Now()); err != nil {
+		return stop{err}
+	}
+	answer, err := p.try(ctx, d)
+	at := p.latest(d.Received)
+	switch {
+	case errors.Is(err, ErrNotThere):
+		return err
+	case err != nil || answer.Status >= 500:
+		keep, errTries := p.countTry(d, answer, err, at)
+		if errTries != nil || keep {
+			return errTries
+		}
+	default:
+		if err := p.Ledger.Handed(s.ID, sum, at); err != nil {
+			return stop{err}
+		}
+		p.tell(func(st *Status) { st.Handed, st.Handler = p.Now(), "" })
+	}
+	if !s.Live || answer.Status == 0 {
+		b.done = append(b.done, s.ID)
+		return nil
+	}
+	return p.acknowledge(ctx, []string{s.ID}, map[string]delivery.Response{s.ID: answer})
+}
+
+// latest is the later of now and of when a delivery claims it came: it must be
+// remembered for as long as it could be claimed to have come then.
+func (p *Pull) latest(received time.Time) time.Time {
+	if now := p.Now(); now.After(received) {
+		return now
+	}
+	return received
+}
+
+// countTry notes a try that failed. After the last the delivery is let go.
+func (p *Pull) countTry(d Delivery, answer delivery.Response, why error, at time.Time) (keep bool, err error) {
+	tries, err := p.Ledger.Failed(d.ID, at)
+	if err != nil {
+		return false, stop{err}
+	}
+	p.Log.Warn("the handler failed", "id", d.ID, "hook", d.Hook.Name, "try", tries, "of", maxTries, "status", answer.Status, "err", why)
+	p.tell(func(s *Status) { s.Handler = "it fails for " + d.Hook.Name })
+	if tries < maxTries {
+		return true, nil
+	}
+	p.Log.Error("a delivery is let go: the handler failed with it too often", "id", d.ID, "hook", d.Hook.Name)
+	if err := p.Ledger.GaveUp(d.ID, at); err != nil {
+		return false, stop{err}
+	}
+	return false, nil
+}
+
+// acknowledge tells the relay that these are done, also when ctx has ended: they
+// are in the ledger. If it does not hear, they are passed over the next time.
+func (p *Pull) acknowledge(ctx context.Context, ids []string, answers map[string]delivery.Response) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), p.Finish)
+	defer stop()
+	return p.Relay.acknowledge(ctx, ids, answers)
+}

@@ -1,0 +1,167 @@
+// Package pull is the home side of the webhook door: it takes sealed deliveries from
+// a relay, opens them, and hands each to a handler once.
+//
+// It trusts the relay with nothing but to keep: what does not open, claims another
+// time, or was handed over before goes no further. It judges no sender: signatures
+// are the handler's to check, over the request as the sender made it. It knows
+// nothing of how a handler does its work; HTTP is one.
+package pull
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/holdmail/holdmail/appliance/pull/ledger"
+	"github.com/holdmail/holdmail/appliance/seal"
+)
+
+const (
+	pollWait  = 25 * time.Second
+	pollMax   = 16               // deliveries at a time
+	renewTime = 20 * time.Second // a lease lasts a minute
+	maxTries  = 5                // that a handler fails before a delivery is let go
+	settling  = 10 * time.Minute // after the start, in which a hook may not be there yet
+)
+
+// Pull drains one relay into one handler. Its fields are set before Run.
+type Pull struct {
+	Relay   *Relay
+	Key     seal.Key
+	Handler Handler
+	Ledger  *ledger.Ledger
+	// Hooks names the addresses that are served. It is asked before each poll; what
+	// changed is registered with the relay. An error at the start ends Run, a later
+	// one leaves the addresses as they were.
+	Hooks func() ([]Hook, error)
+	// Once ends Run when nothing waits.
+	Once bool
+	// Finish bounds how long a handler that is at work may go on when Run is asked
+	// to end. New sets ten seconds.
+	Finish time.Duration
+	// Log hears of what is refused and let go, never of what is in a delivery.
+	Log *slog.Logger
+	// Tell is told how it stands, each time that changes; nil is nobody.
+	Tell func(Status)
+	// Now is the clock. New sets time.Now.
+	Now func() time.Time
+
+	retry   backoff // between calls to a relay that fails
+	nudge   backoff // between tries of a handler that is not there
+	renew   time.Duration
+	started time.Time
+	hooks   []Hook
+	served  map[string]Hook // by the hex SHA-256 of the id
+	linked  bool            // the relay is ours, and knows our hooks
+	status  Status
+}
+
+// New returns a Pull that lacks nothing but Hooks.
+func New(relay *Relay, key seal.Key, to Handler, l *ledger.Ledger, log *slog.Logger) *Pull {
+	return &Pull{
+		Relay: relay, Key: key, Handler: to, Ledger: l, Log: log,
+		Finish: 10 * time.Second, Now: time.Now,
+		retry: backoff{first: time.Second, last: time.Minute},
+		nudge: backoff{first: time.Second, last: 8 * time.Second},
+		renew: renewTime,
+	}
+}
+
+// Run drains the relay until ctx ends, and returns nil then: the handler that was at
+// work has answered, or had its time, and what it answered is acknowledged. A relay
+// that fails is tried again for ever. It returns an error for what only a person can
+// change: ledger.ErrFull, a ledger that cannot be written, hooks that cannot be
+// read at the start. With Once it returns as soon as nothing waits, or with the
+// error of the relay, or of a handler that is not there.
+func (p *Pull) Run(ctx context.Context) error {
+	p.started = p.Now()
+	if err := p.readHooks(); err != nil {
+		return err
+	}
+	for ctx.Err() == nil {
+		n, err := p.turn(ctx)
+		switch {
+		case ctx.Err() != nil && !fatal(err):
+			return nil
+		case fatal(err):
+			p.tell(func(s *Status) { s.Trouble = err.Error() })
+			return err
+		case err != nil && p.Once:
+			return err
+		case errors.Is(err, ErrNotThere): // it was looked for, with pauses
+		case err != nil:
+			p.fail(ctx, err)
+		case n == 0 && p.Once:
+			return nil
+		}
+	}
+	return nil
+}
+
+// turn asks for deliveries once, and hands over those that come.
+func (p *Pull) turn(ctx context.Context) (n int, err error) {
+	if err := p.readHooks(); err != nil {
+		p.Log.Warn("the hooks cannot be read; those known before are served on", "err", err)
+	}
+	if err := p.link(ctx); err != nil {
+		return 0, err
+	}
+	if err := p.Ledger.Room(p.Now()); err != nil {
+		return 0, stop{err}
+	}
+	wait := pollWait
+	if p.Once {
+		wait = 0
+	}
+	batch, err := p.Relay.next(ctx, wait, pollMax, nil)
+	if err != nil {
+		return 0, err
+	}
+	p.retry.calm()
+	p.tell(func(s *Status) { s.Trouble, s.Heard = "", p.Now() })
+	return len(batch), p.drain(ctx, batch)
+}
+
+// link makes sure, once after each trouble, that the relay seals for our key and
+// knows our hooks. A relay that seals for another one is not drained: what it hands
+// out would not open, and would be let go.
+func (p *Pull) link(ctx context.Context) error {
+	if p.linked {
+		return nil
+	}
+	is, err := p.Relay.Status(ctx)
+	if err != nil {
+		return err
+	}
+	if want := p.Key.Setup().KeyID(); is.KeyID != want {
+		return fmt.Errorf("%w: it seals for key %.16q, and this is %s; give it the code of holdmail pair --show", ErrOtherKey, is.KeyID, want)
+	}
+	if err := p.Relay.register(ctx, p.hooks); err != nil {
+		return err
+	}
+	p.linked = true
+	return nil
+}
+
+// fail waits after an error of the relay. It says each one once.
+func (p *Pull) fail(ctx context.Context, err error) {
+	p.linked = false
+	if p.status.Trouble != err.Error() {
+		p.Log.Warn("no deliveries", "err", err)
+	}
+	p.tell(func(s *Status) { s.Trouble = err.Error() })
+	p.retry.wait(ctx)
+}
+
+// stop is an error that trying again does not change.
+type stop struct{ error }
+
+// Unwrap returns the error itself.
+func (s stop) Unwrap() error { return s.error }
+
+func fatal(err error) bool {
+	_, is := errors.AsType[stop](err)
+	return is
+}

@@ -1,0 +1,395 @@
+package pull_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/holdmail/holdmail/appliance/delivery"
+	"github.com/holdmail/holdmail/appliance/pull"
+	"github.com/holdmail/holdmail/appliance/pull/ledger"
+	"github.com/holdmail/holdmail/appliance/seal"
+)
+
+func TestHandsOverWhatWasSent(t *testing.T) {
+	h := newHome(t)
+	r := post("hi", [2]string{"X-Twice", "1"}, [2]string{"X-Twice", "2"})
+	h.relay.put(h.sealed("d1", h.now.Add(-time.Second), r), h.sealed("d2", h.now.Add(-2*time.Minute), post("late")))
+	h.mustDrain()
+	h.wants("d1 d2", "d1 d2")
+	one, two := h.handler.got[0], h.handler.got[1]
+	if !one.Request.Equal(r) || one.Hook.Name != "app" || one.Waited || one.Repeat || !one.Received.Equal(h.now.Add(-time.Second)) {
+		t.Errorf("handed over %+v", one)
+	}
+	if !two.Waited || two.Repeat {
+		t.Errorf("handed over %+v, want one that waited", two)
+	}
+}
+
+func TestRegistersHooksByTheirHash(t *testing.T) {
+	h := newHome(t)
+	h.hooks = append(h.hooks, pull.Hook{ID: "quick", Name: "quick", Deadline: 2500 * time.Millisecond})
+	h.mustDrain()
+	if want := []string{hash("secret-id"), hash("quick")}; !slices.Equal(h.relay.hooks, want) {
+		t.Errorf("registered %v, want %v", h.relay.hooks, want)
+	}
+	if got := h.relay.deadline[hash("quick")]; got != 2.5 || len(h.relay.deadline) != 1 {
+		t.Errorf("deadlines %v, want 2.5 seconds for one", h.relay.deadline)
+	}
+}
+
+func TestLetsGoWhatWasNotSealedForThisComputer(t *testing.T) {
+	h := newHome(t)
+	other, err := seal.NewKey(false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed := func(id string, change func(*item)) item {
+		i := h.sealed(id, h.now, post(id))
+		change(&i)
+		return i
+	}
+	elsewhere := post("x")
+	elsewhere.URL = "https://relay.example/hooks/other"
+	foreign, err := other.Setup().Seal("d3", h.now, post("x").AppendJSON(nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	junk, err := h.key.Setup().Seal("d6", h.now, []byte("{}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.relay.put(
+		changed("d1", func(i *item) { i.ID = "d1-renamed" }),
+		changed("d2", func(i *item) { i.ReceivedAt++ }),
+		changed("d3", func(i *item) { i.Sealed = foreign }),
+		changed("d4", func(i *item) { i.Sealed = nil }),
+		h.sealed("d5", h.now, elsewhere),
+		changed("d6", func(i *item) { i.Sealed = junk }),
+		h.sealed("d7", h.now, post("good")),
+	)
+	h.mustDrain()
+	h.wants("d7", "d1-renamed d2 d3 d4 d5 d6 d7")
+}
+
+func TestRefusesForTimeUntilTheClocksAgree(t *testing.T) {
+	week := 7*24*time.Hour + time.Hour
+	for _, tt := range []struct {
+		name    string
+		age     time.Duration
+		refused bool
+	}{
+		{"a week and an hour old", week, false},
+		{"a millisecond more", week + time.Millisecond, true},
+		{"from 1970", 20370 * 24 * time.Hour, true},
+		{"five minutes ahead", -5 * time.Minute, false},
+		{"a millisecond more ahead", -5*time.Minute - time.Millisecond, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			h := newHome(t)
+			received := h.now.Add(-tt.age)
+			h.relay.put(h.sealed("d1", received, post("x")))
+			h.mustDrain()
+			if !tt.refused {
+				h.wants("d1", "d1")
+				return
+			}
+			h.wants("", "")
+			if h.last.RefusedForTime != 1 || h.last.TimeOff == "" {
+				t.Errorf("status %+v, want one refused for its time", h.last)
+			}
+			h.now = received // the clocks agree
+			h.mustDrain()
+			h.wants("d1", "d1")
+			if h.last.RefusedForTime != 0 {
+				t.Errorf("status %+v, want none refused", h.last)
+			}
+		})
+	}
+}
+
+func TestNothingIsHandedOverTwice(t *testing.T) {
+	h := newHome(t)
+	signed := post("x", [2]string{"Webhook-Id", "m1"})
+	h.relay.put(h.sealed("d1", h.now, signed))
+	h.mustDrain()
+	h.relay.put(h.sealed("d1", h.now, signed)) // the acknowledgement was lost
+	h.relay.put(h.sealed("d2", h.now, signed)) // under another id
+	h.mustDrain()
+	h.wants("d1", "d1 d1 d2")
+
+	h.now = h.now.Add(6 * 24 * time.Hour)
+	h.relay.put(h.sealed("d3", h.now, signed)) // with a time that is made up
+	h.mustDrain()
+	h.wants("d1", "d1 d1 d2 d3")
+}
+
+func TestEqualHeartbeatsAreAllDelivered(t *testing.T) {
+	h := newHome(t)
+	h.relay.put(h.sealed("d1", h.now, post("beat")), h.sealed("d2", h.now, post("beat")), h.sealed("d3", h.now, post("other")))
+	h.mustDrain()
+	h.wants("d1 d2 d3", "d1 d2 d3")
+	for i, want := range []bool{false, true, false} {
+		if got := h.handler.got[i].Repeat; got != want {
+			t.Errorf("delivery %d is a repeat: %v, want %v", i+1, got, want)
+		}
+	}
+}
+
+func TestWhatTellsRequestsApart(t *testing.T) {
+	base := post("x", [2]string{"Webhook-Id", "m1"}, [2]string{"User-Agent", "a"})
+	for _, tt := range []struct {
+		name   string
+		change func(*delivery.Request)
+		again  bool // it is the same delivery
+	}{
+		{"nothing changed", func(*delivery.Request) {}, true},
+		{"another user agent", func(r *delivery.Request) { r.Headers[1][1] = "b" }, true},
+		{"another host", func(r *delivery.Request) { r.URL = strings.Replace(r.URL, "relay.example", "other.example", 1) }, true},
+		{"another id", func(r *delivery.Request) { r.Headers[0][1] = "m2" }, false},
+		{"another signature", func(r *delivery.Request) { r.Headers = append(r.Headers, [2]string{"X-Line-Signature", "s"}) }, false},
+		{"another query", func(r *delivery.Request) { r.URL += "&b" }, false},
+		{"another method", func(r *delivery.Request) { r.Method = "GET" }, false},
+		{"another body", func(r *delivery.Request) { r.Body = []byte("y") }, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			h := newHome(t)
+			changed := base
+			changed.Headers = slices.Clone(base.Headers)
+			tt.change(&changed)
+			h.relay.put(h.sealed("d1", h.now, base), h.sealed("d2", h.now, changed))
+			h.mustDrain()
+			want := "d1 d2"
+			if tt.again {
+				want = "d1"
+			}
+			h.wants(want, "d1 d2")
+		})
+	}
+}
+
+func TestAFailingHandlerIsTriedFiveTimesOverRestarts(t *testing.T) {
+	for name, answer := range map[string]func(pull.Delivery) (delivery.Response, error){
+		"500":                  func(pull.Delivery) (delivery.Response, error) { return delivery.Response{Status: 500}, nil },
+		"a connection it cuts": func(pull.Delivery) (delivery.Response, error) { return delivery.Response{}, errors.New("EOF") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHome(t)
+			h.handler.answer = answer
+			h.relay.put(h.sealed("d1", h.now, post("x", [2]string{"Webhook-Id", "m1"})))
+			for range 4 {
+				h.mustDrain()
+			}
+			h.wants("d1 d1 d1 d1", "")
+			h.mustDrain()
+			h.wants("d1 d1 d1 d1 d1", "d1")
+
+			h.handler.answer = nil // what its sender sends again is tried again
+			h.relay.put(h.sealed("d1", h.now, post("x", [2]string{"Webhook-Id", "m1"})), h.sealed("d2", h.now, post("x", [2]string{"Webhook-Id", "m1"})))
+			h.mustDrain()
+			h.wants("d1 d1 d1 d1 d1 d2", "d1 d1 d2")
+		})
+	}
+}
+
+func TestAnswersBelow500AreAnswers(t *testing.T) {
+	h := newHome(t)
+	h.handler.answer = func(pull.Delivery) (delivery.Response, error) { return delivery.Response{Status: 499}, nil }
+	h.relay.put(h.sealed("d1", h.now, post("x")))
+	h.mustDrain()
+	h.wants("d1", "d1")
+}
+
+func TestAHandlerThatIsNotThereLosesNothing(t *testing.T) {
+	h := newHome(t)
+	h.handler.answer = func(pull.Delivery) (delivery.Response, error) {
+		return delivery.Response{}, fmt.Errorf("%w: refused", pull.ErrNotThere)
+	}
+	h.relay.put(h.sealed("d1", h.now, post("1")), h.sealed("d2", h.now, post("2")))
+	for range 7 { // more often than a handler may fail
+		if err := h.drain(); !errors.Is(err, pull.ErrNotThere) {
+			t.Fatalf("Run: %v, want ErrNotThere", err)
+		}
+	}
+	if got := h.handler.ids(); slices.Contains(got, "d2") || len(h.relay.ackedIDs()) != 0 {
+		t.Errorf("looked for with %v, acknowledged %v; want d1 alone, and nothing", got, h.relay.ackedIDs())
+	}
+	if h.last.Handler == "" {
+		t.Errorf("status %+v, want trouble with the handler", h.last)
+	}
+	h.handler.answer, h.handler.got = nil, nil
+	h.mustDrain()
+	h.wants("d1 d2", "d1 d2")
+}
+
+// run runs pull in the background until the test stops it, or ends.
+func (h *home) run(handler pull.Handler) (stop func() error) {
+	h.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	p, l := h.open(handler)
+	ended := make(chan error, 1)
+	go func() { ended <- errors.Join(p.Run(ctx), l.Close()) }()
+	stop = func() error {
+		cancel()
+		err := <-ended
+		ended <- err // for the cleanup
+		return err
+	}
+	h.Cleanup(func() { stop() })
+	return stop
+}
+
+func TestLiveAnswersGoBack(t *testing.T) {
+	h := newHome(t)
+	want := delivery.Response{Status: 201, Headers: [][2]string{{"Content-Type", "text/xml"}}, Body: []byte("<a/>\xff")}
+	h.handler.answer = func(pull.Delivery) (delivery.Response, error) { return want, nil }
+	h.run(h.handler)
+	live := h.sealed("d1", h.now, post("x"))
+	live.Live = true
+	h.relay.put(live, h.sealed("d2", h.now, post("y")))
+	eventually(t, "both acknowledged", func() bool { return len(h.relay.ackedIDs()) == 2 })
+	answers := look(h.relay, func() map[string]delivery.Response { return h.relay.answers })
+	if got := answers["d1"]; got.Status != 201 || string(got.Body) != "<a/>\xff" || !slices.Equal(got.Headers, want.Headers) {
+		t.Errorf("answered %+v, want %+v", got, want)
+	}
+	if _, answered := answers["d2"]; answered {
+		t.Error("an answer for a sender who is gone")
+	}
+}
+
+func TestASlowHandlersLeasesAreRenewed(t *testing.T) {
+	h := newHome(t)
+	working, finish := make(chan struct{}), make(chan struct{})
+	h.handler.answer = func(d pull.Delivery) (delivery.Response, error) {
+		if d.ID == "d1" {
+			close(working)
+			<-finish
+		}
+		return delivery.Response{Status: 200}, nil
+	}
+	h.relay.put(h.sealed("d1", h.now, post("1")), h.sealed("d2", h.now, post("2")))
+	h.run(h.handler)
+	<-working
+	eventually(t, "the leases of both are renewed twice", func() bool {
+		renewed := look(h.relay, func() []string { return slices.Clone(h.relay.renewed) })
+		return len(renewed) >= 4 && slices.Contains(renewed, "d1") && slices.Contains(renewed, "d2")
+	})
+	close(finish)
+	eventually(t, "both acknowledged", func() bool { return len(h.relay.ackedIDs()) == 2 })
+	h.wants("d1 d2", "d1 d2")
+}
+
+func TestStoppingFinishesWhatIsAtWork(t *testing.T) {
+	h := newHome(t)
+	working, finish := make(chan struct{}), make(chan struct{})
+	h.handler.answer = func(pull.Delivery) (delivery.Response, error) {
+		close(working)
+		<-finish
+		return delivery.Response{Status: 200}, nil
+	}
+	h.relay.put(h.sealed("d1", h.now, post("1")), h.sealed("d2", h.now, post("2")))
+	stop := h.run(h.handler)
+	<-working
+	stopped := make(chan error, 1)
+	go func() { stopped <- stop() }()
+	close(finish)
+	if err := <-stopped; err != nil {
+		t.Errorf("Run: %v, want nil", err)
+	}
+	if got := h.relay.ackedIDs(); !slices.Contains(got, "d1") {
+		t.Errorf("acknowledged %v, want d1 among them", got)
+	}
+}
+
+func TestAFullLedgerStopsBeforeItForgets(t *testing.T) {
+	h := newHome(t)
+	h.room = 400 // bytes: some deliveries, and not all
+	for i := range 9 {
+		h.relay.put(h.sealed(fmt.Sprintf("d%d", i), h.now, post(fmt.Sprint(i))))
+	}
+	if err := h.drain(); !errors.Is(err, ledger.ErrFull) {
+		t.Fatalf("Run: %v, want ErrFull", err)
+	}
+	got, acked := len(h.handler.ids()), len(h.relay.ackedIDs())
+	if got == 0 || got == 9 || acked != got || h.last.Trouble == "" {
+		t.Errorf("handed over %d, acknowledged %d, status %+v; want some, all of these, and trouble", got, acked, h.last)
+	}
+	h.now = h.now.Add(ledger.Keep)
+	h.relay.set(func() { h.relay.kept = nil })
+	h.mustDrain() // there is room again
+}
+
+func TestAnotherComputersRelayIsNotDrained(t *testing.T) {
+	h := newHome(t)
+	h.relay.put(h.sealed("d1", h.now, post("x")))
+	mine := h.key
+	other, err := seal.NewKey(false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.key = other
+	if err := h.drain(); !errors.Is(err, pull.ErrToken) {
+		t.Errorf("Run: %v, want ErrToken", err)
+	}
+	h.wants("", "")
+	h.key = mine
+
+	// It takes our token and seals for another key: what it hands out would be let go.
+	theirs, ours := strings.Split(other.Setup().Code(), "."), strings.Split(mine.Setup().Code(), ".")
+	mixed, err := seal.ParseSetup("hm1." + theirs[1] + "." + ours[2])
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.relay.set(func() { h.relay.setup = mixed })
+	if err := h.drain(); !errors.Is(err, pull.ErrOtherKey) {
+		t.Errorf("Run: %v, want ErrOtherKey", err)
+	}
+	h.wants("", "")
+	h.relay.set(func() { h.relay.setup = mine.Setup() })
+	h.mustDrain()
+	h.wants("d1", "d1")
+}
+
+func TestSurvivesTheRelaysRestart(t *testing.T) {
+	h := newHome(t)
+	h.run(h.handler)
+	eventually(t, "the hooks are registered", func() bool { return look(h.relay, func() bool { return h.relay.puts == 1 }) })
+	h.relay.set(func() { h.relay.down = true })
+	h.relay.put(h.sealed("d1", h.now, post("x")))
+	eventually(t, "three calls in vain", func() bool { return look(h.relay, func() bool { return h.relay.refused >= 3 }) })
+	h.relay.set(func() { h.relay.down = false; clear(h.relay.out) })
+	eventually(t, "the delivery is acknowledged", func() bool { return len(h.relay.ackedIDs()) == 1 })
+	h.wants("d1", "d1")
+	if puts := look(h.relay, func() int { return h.relay.puts }); puts != 2 {
+		t.Errorf("the hooks were registered %d times, want 2: a relay that restarts forgets their deadlines", puts)
+	}
+}
+
+func TestHooksServedNoMore(t *testing.T) {
+	h := newHome(t)
+	h.relay.put(h.sealed("d1", h.now, post("x")))
+	h.hooks = nil
+	h.mustDrain()
+	h.wants("", "") // it may come back in the first ten minutes
+
+	p, l := h.open(h.handler)
+	defer l.Close()
+	h.relay.expire()
+	p.Once = true
+	start := h.now
+	calls := 0
+	p.Hooks = func() ([]pull.Hook, error) { // asked once before the first poll
+		if calls++; calls > 1 {
+			h.now = start.Add(10 * time.Minute)
+		}
+		return nil, nil
+	}
+	if err := p.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	h.wants("", "d1")
+}

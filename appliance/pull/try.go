@@ -1,0 +1,50 @@
+package pull
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/holdmail/holdmail/appliance/delivery"
+)
+
+// looks is how often a handler that is not there is looked for, a few seconds apart,
+// before the delivery is left to the relay.
+const looks = 4
+
+// try hands a delivery over. A handler that is being restarted is back in a moment:
+// it is looked for a few times, while the lease is renewed.
+func (p *Pull) try(ctx context.Context, d Delivery) (answer delivery.Response, err error) {
+	defer p.nudge.calm()
+	for range looks {
+		answer, err = p.deliver(ctx, d)
+		if !errors.Is(err, ErrNotThere) || ctx.Err() != nil {
+			return answer, err
+		}
+		if p.status.Handler == "" {
+			p.Log.Warn("the handler is not there; deliveries stay at the relay", "err", err)
+		}
+		p.tell(func(s *Status) { s.Handler = err.Error() })
+		p.nudge.wait(ctx)
+	}
+	return answer, err
+}
+
+// deliver calls the handler. When ctx ends it has some time to finish.
+func (p *Pull) deliver(ctx context.Context, d Delivery) (delivery.Response, error) {
+	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	stop := context.AfterFunc(ctx, func() {
+		select {
+		case <-time.After(p.Finish):
+			cancel()
+		case <-work.Done():
+		}
+	})
+	defer stop()
+	answer, err := p.Handler.Deliver(work, d)
+	if err != nil && work.Err() != nil {
+		return answer, ErrNotThere // it had no time to finish: no try that counts
+	}
+	return answer, err
+}
