@@ -116,6 +116,8 @@ func (p *Pull) one(ctx context.Context, b *batch, s sealed) error {
 		return nil
 	case byDigest && signed:
 		return letGo("it was handed over before, under another id", nil)
+	case signed && p.waits(sum, s.ID):
+		return nil
 	}
 	return p.hand(ctx, b, s, sum, Delivery{
 		ID: s.ID, Hook: h, Received: s.received(), Waited: p.Now().Sub(s.received()) > waitedFor,
@@ -147,6 +149,7 @@ func (p *Pull) hand(ctx context.Context, b *batch, s sealed, sum [32]byte, d Del
 	case err != nil || answer.Status >= 500:
 		keep, errTries := p.countTry(d, answer, err, at)
 		if errTries != nil || keep {
+			p.unsettled[sum] = s.ID
 			return errTries
 		}
 	default:
@@ -155,11 +158,19 @@ func (p *Pull) hand(ctx context.Context, b *batch, s sealed, sum [32]byte, d Del
 		}
 		p.tell(func(st *Status) { st.Handed, st.Handler = p.Now(), "" })
 	}
+	delete(p.unsettled, sum)
 	if !s.Live || answer.Status == 0 {
 		b.done = append(b.done, s.ID)
 		return nil
 	}
 	return p.acknowledge(ctx, []string{s.ID}, map[string]delivery.Response{s.ID: answer})
+}
+
+// waits says that a delivery must wait for an equal one under another id, which a
+// handler may have done before it failed: a repeat must carry the same id.
+func (p *Pull) waits(sum [32]byte, id string) bool {
+	first, unsettled := p.unsettled[sum]
+	return unsettled && first != id
 }
 
 // latest is the later of now and of when a delivery claims it came: it must be
