@@ -7,6 +7,7 @@ package systemd
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/coreos/go-systemd/v22/daemon"
 )
@@ -16,6 +17,9 @@ func Ready() error { return notify(daemon.SdNotifyReady) }
 
 // Stopping says that the service is on its way down.
 func Stopping() error { return notify(daemon.SdNotifyStopping) }
+
+// Status says in words how the service stands.
+func Status(words string) error { return notify("STATUS=" + strings.ReplaceAll(words, "\n", " ")) }
 
 // notify sends state to $NOTIFY_SOCKET, if there is one.
 func notify(state string) error {

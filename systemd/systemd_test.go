@@ -23,6 +23,7 @@ func TestTheServiceManagerIsTold(t *testing.T) {
 	}{
 		{systemd.Ready, "READY=1"},
 		{systemd.Stopping, "STOPPING=1"},
+		{func() error { return systemd.Status("all\nwell") }, "STATUS=all well"},
 	} {
 		if err := tt.say(); err != nil {
 			t.Fatal(err)

@@ -18,6 +18,8 @@ type commands struct {
 	Deposit  deposit          `cmd:"" help:"Leave a packed envelope at a relay."`
 	Fetch    fetch            `cmd:"" help:"Bring the mail of an identity, and acknowledge it once it is safe."`
 	Pair     pair             `cmd:"" help:"Make this computer's key for sealed webhook deliveries, and print the relay's setup code."`
+	Hook     hookCommands     `cmd:"" help:"Make addresses for webhooks."`
+	Pull     pullCommand      `cmd:"" help:"Bring sealed webhook deliveries from a relay to a program on this computer."`
 	Version  showVersion      `cmd:"" help:"Print the version."`
 }
 
