@@ -34,10 +34,10 @@ func TestRegistersHooksByTheirHash(t *testing.T) {
 	h := newHome(t)
 	h.hooks = append(h.hooks, pull.Hook{ID: "quick", Name: "quick", Deadline: 2500 * time.Millisecond})
 	h.mustDrain()
-	if want := []string{hash("secret-id"), hash("quick")}; !slices.Equal(h.relay.hooks, want) {
+	if want := []string{hookHash("secret-id"), hookHash("quick")}; !slices.Equal(h.relay.hooks, want) {
 		t.Errorf("registered %v, want %v", h.relay.hooks, want)
 	}
-	if got := h.relay.deadline[hash("quick")]; got != 2.5 || len(h.relay.deadline) != 1 {
+	if got := h.relay.deadline[hookHash("quick")]; got != 2.5 || len(h.relay.deadline) != 1 {
 		t.Errorf("deadlines %v, want 2.5 seconds for one", h.relay.deadline)
 	}
 }

@@ -41,7 +41,7 @@ type relay struct {
 	renewed  []string
 	puts     int
 	down     bool
-	refused  int // calls while down
+	refused  int           // calls while down
 	hint     chan struct{} // something was put, or acknowledged
 }
 
@@ -245,7 +245,7 @@ func newHome(t testing.TB) *home {
 	}
 }
 
-func hash(id string) string {
+func hookHash(id string) string {
 	sum := sha256.Sum256([]byte(id))
 	return hex.EncodeToString(sum[:])
 }
@@ -261,7 +261,7 @@ func (h *home) sealed(id string, received time.Time, r delivery.Request) item {
 	if err != nil {
 		h.Fatal(err)
 	}
-	return item{ID: id, Hook: hash("secret-id"), ReceivedAt: received.UnixMilli(), Sealed: b, Attempt: 1}
+	return item{ID: id, Hook: hookHash("secret-id"), ReceivedAt: received.UnixMilli(), Sealed: b, Attempt: 1}
 }
 
 // open is a pull of this computer; the test closes its ledger by ending.
