@@ -32,9 +32,9 @@ func newLimit(c Config) *limit {
 type receiptKey struct{}
 
 // charged makes a call of some class pay before h is asked, and so before its
-// body is read. OPTIONS is free.
+// body is read, unless it is for its handler to charge. OPTIONS is free.
 func (l *limit) charged(class ratelimit.Class, h door.Handler) door.Handler {
-	if l == nil || class == door.Free {
+	if l == nil || class == door.Free || class == door.Self {
 		return h
 	}
 	return func(w http.ResponseWriter, r *http.Request) error {

@@ -29,7 +29,7 @@ func routes(base string, journal *door.Journal, budgets *limit, tables ...table)
 		for _, route := range t.routes {
 			route.Handler = budgets.charged(route.Class, route.Handler)
 			for _, prefix := range slices.Compact([]string{"", base}) {
-				router.Handler(route.Method, prefix+route.Path, door.Handle(route, t.rules, journal))
+				router.Handle(route.Method, prefix+route.Path, withPathValues(door.Handle(route, t.rules, journal)))
 			}
 		}
 	}
@@ -40,6 +40,16 @@ func routes(base string, journal *door.Journal, budgets *limit, tables ...table)
 	router.MethodNotAllowed = other(refuse(http.StatusMethodNotAllowed, "this call has another method"))
 	router.GlobalOPTIONS = other(options)
 	return withoutTrailingSlash(router)
+}
+
+// withPathValues tells a call the segments of its path that stand for any one.
+func withPathValues(h http.Handler) httprouter.Handle {
+	return func(w http.ResponseWriter, r *http.Request, segments httprouter.Params) {
+		for _, s := range segments {
+			r.SetPathValue(s.Key, s.Value)
+		}
+		h.ServeHTTP(w, r)
+	}
 }
 
 // refuse answers every request with status, before its body if it has one.

@@ -1,8 +1,8 @@
-// Package storage says what is kept: envelopes filed under recipients, the
-// caps that bound them, and the errors by which an engine refuses.
+// Package storage says what is kept: envelopes filed under recipients, deliveries
+// to webhooks, the caps that bound them, and the errors by which an engine refuses.
 //
-// It knows no DID, no HTTP and no file. A recipient is an opaque name; a body
-// is opaque bytes. The engines are in bolt and memory; the suites that every
+// It knows no DID, no HTTP and no file. A recipient is an opaque name, an address a
+// hash; a body is opaque bytes. The engines are in bolt and memory; the suites that every
 // engine passes are in storagetest.
 package storage
 

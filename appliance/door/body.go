@@ -43,6 +43,21 @@ func Body(r *http.Request, limit int64) ([]byte, error) {
 	return body, nil
 }
 
+// Raw reads a request's body as it was sent, to the byte: at most limit of them. Its
+// errors are those of Body. What it holds, RoomFor(limit) at most, the caller has
+// made room for.
+func Raw(r *http.Request, limit int64) ([]byte, error) {
+	if r.ContentLength > limit {
+		return nil, tooLarge(limit)
+	}
+	in := &wire{body: r.Body, left: limit}
+	body, err := readAll(in, nil, r.ContentLength, limit)
+	if err != nil {
+		return nil, in.refusal(err, limit)
+	}
+	return body, nil
+}
+
 // RefusedUnread returns the error with which Body refuses a request by its headers
 // alone, or nil.
 func RefusedUnread(r *http.Request, limit int64) error {

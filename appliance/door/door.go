@@ -18,7 +18,12 @@ type Handler func(w http.ResponseWriter, r *http.Request) error
 // Free is the class of a call that costs nothing.
 const Free ratelimit.Class = "free"
 
-// Route is one call of a door. Path has no trailing slash and no base path.
+// Self is the class of a call that its handler charges, once it knows what it is.
+const Self ratelimit.Class = "self"
+
+// Route is one call of a door. Path has no trailing slash and no base path. A
+// segment of it that is ":name" stands for any one, which the handler finds with
+// Request.PathValue, decoded.
 type Route struct {
 	Method  string
 	Path    string

@@ -35,6 +35,7 @@ type Budget struct {
 
 	mu    sync.Mutex // guards the rest, and the loads' own
 	held  int64
+	freed chan struct{}    // closed when bytes are given back; nil while nobody waits for that
 	by    map[string]int64 // holder -> bytes; none at zero
 	loads map[*Load]struct{}
 }
@@ -148,6 +149,10 @@ func (b *Budget) count(l *Load, n int64) {
 	l.held, b.held, b.by[l.holder] = l.held+n, b.held+n, b.by[l.holder]+n
 	if b.by[l.holder] == 0 {
 		delete(b.by, l.holder)
+	}
+	if n < 0 && b.freed != nil {
+		close(b.freed)
+		b.freed = nil
 	}
 }
 

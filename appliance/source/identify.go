@@ -23,7 +23,7 @@ func Identify(next http.Handler, rules *Rules) http.Handler {
 	prefixes := anonymous()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		way := entrance(r.Context())
-		s := Source{Addr: rules.client(r, way), Entrance: way.Name}
+		s := Source{Addr: rules.client(r, way), Entrance: way.Name, Scheme: rules.scheme(r, way)}
 		if s.Addr.IsValid() && !within(prefixes, s.Addr) && !within(rules.Proxies, s.Addr) {
 			s.Key, s.Ceiling = rules.keys(s.Addr)
 		}
@@ -39,8 +39,7 @@ func Identify(next http.Handler, rules *Rules) http.Handler {
 // the peer's own stands, and the source identifies nobody.
 func (rules *Rules) client(r *http.Request, way Entrance) netip.Addr {
 	from := peer(r.RemoteAddr)
-	trusted := way.Trust == TrustAll || way.Trust == TrustPeers && within(rules.Proxies, from)
-	if !trusted {
+	if !rules.trusts(from, way) {
 		return from
 	}
 	teller := rules.Header.teller(r.Header)
@@ -54,6 +53,11 @@ func (rules *Rules) client(r *http.Request, way Entrance) netip.Addr {
 		return told
 	}
 	return from
+}
+
+// trusts reports whether the headers of that peer are believed.
+func (rules *Rules) trusts(peer netip.Addr, way Entrance) bool {
+	return way.Trust == TrustAll || way.Trust == TrustPeers && within(rules.Proxies, peer)
 }
 
 // keys are the prefixes that budgets are kept for.

@@ -23,6 +23,9 @@ type Source struct {
 	Ceiling netip.Prefix
 	// Entrance is the name of the listener that the caller came by.
 	Entrance string
+	// Scheme is what the caller's URL began with, http or https: as a trusted proxy
+	// tells it, and else by the connection.
+	Scheme string
 }
 
 // Known reports whether the source identifies a client.

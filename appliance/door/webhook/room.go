@@ -1,0 +1,87 @@
+package webhook
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/holdmail/holdmail/appliance/door"
+	"github.com/holdmail/holdmail/appliance/flight"
+	"github.com/holdmail/holdmail/appliance/hookbox"
+)
+
+const (
+	// queueFor is how long a delivery waits for memory, before anything of its body is
+	// read. A sender would rather wait a little than come again.
+	queueFor = 5 * time.Second
+	// busyRetryAfter is when those come again who have waited in vain.
+	busyRetryAfter = 2 * time.Second
+	// headerRoom is more than the server lets headers and URL take, in bytes.
+	headerRoom = 48 << 10
+)
+
+// PlaintextFor is what is sealed of a delivery with a body of so many bytes, at most.
+// Quoting may double them.
+func PlaintextFor(body int64) int64 { return 2 * (body + headerRoom) }
+
+// MemoryFor is what such a delivery holds at most, in bytes.
+func MemoryFor(body int64) int64 { return memory(body, headerRoom) }
+
+// memory is what a delivery holds at most while it is sealed and kept, which is more
+// than while it is read: the plaintext and as much sealed.
+func memory(body, headers int64) int64 {
+	return 4*(body+headers) + hookbox.Overhead + 8<<10
+}
+
+// makeRoom waits until there is memory for all of a delivery: one that is read
+// in part and then has none would have held it in vain. It returns flight.ErrBusy
+// when there is none in time, and flight.ErrEnded.
+func (d *Door) makeRoom(r *http.Request) error {
+	load, need := flight.Of(r.Context()), d.need(r)
+	if err := load.Hold(need); !errors.Is(err, flight.ErrBusy) {
+		return err
+	}
+	select {
+	case d.queue <- struct{}{}:
+		defer func() { <-d.queue }()
+	default:
+		return flight.ErrBusy
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), queueFor)
+	defer cancel()
+	return load.Await(ctx, need)
+}
+
+// need is the memory that a delivery is to have, by what it declares.
+func (d *Door) need(r *http.Request) int64 {
+	length := r.ContentLength
+	if length < 0 {
+		length = d.MaxBody
+	}
+	return memory(length, headerBytes(r))
+}
+
+// headerBytes is about what headers and URL take, in bytes.
+func headerBytes(r *http.Request) int64 {
+	size := len(r.RequestURI) + len(r.Host)
+	for name, values := range r.Header {
+		for _, value := range values {
+			size += len(name) + len(value) + len(`["",""],`)
+		}
+	}
+	return int64(size)
+}
+
+// body reads a delivery's body as it was sent.
+func (d *Door) body(r *http.Request) ([]byte, error) {
+	if err := d.makeRoom(r); err != nil {
+		return nil, err
+	}
+	body, err := door.Raw(r, d.MaxBody)
+	if err != nil {
+		return nil, err
+	}
+	flight.Of(r.Context()).Drop(d.need(r) - memory(int64(len(body)), headerBytes(r)))
+	return body, nil
+}
