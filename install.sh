@@ -4,7 +4,7 @@ set -eu
 
 usage() {
 	cat <<'END'
-usage: sh install.sh [--run] [--prefix DIR]
+usage: sh install.sh [--run | --pull] [--prefix DIR]
 
 Builds holdmail, which needs Go 1.26, and installs one static binary:
   as root where systemd runs   /usr/local/bin/holdmail, as the service "holdmail"
@@ -12,6 +12,8 @@ Builds holdmail, which needs Go 1.26, and installs one static binary:
   as anybody else              ~/.local/bin/holdmail
 
   --run         then start the relay in the foreground, unless it is now a service
+  --pull        for a home computer, not as root: ~/.local/bin/holdmail, and
+                holdmail pull as a service of yours
   --prefix DIR  install DIR/bin/holdmail and no service
   --help        print this
 END
@@ -50,11 +52,34 @@ install_service() {
 	say "the service holdmail runs; settings go into /etc/holdmail/holdmail.env, its log is journalctl -u holdmail"
 }
 
+# A user's own service, which needs settings before it can start.
+install_pull() {
+	config=${XDG_CONFIG_HOME:-$HOME/.config}
+	mkdir -p "$config/systemd/user"
+	(umask 077 && mkdir -p "$config/holdmail")
+	install -m 0644 "$source/systemd/holdmail-pull.service" "$config/systemd/user/holdmail-pull.service"
+	if [ ! -e "$config/holdmail/pull.env" ]; then
+		(umask 077 && cat >"$config/holdmail/pull.env") <<'END'
+# Where the relay is, and where its deliveries go; {hook} is the name of the hook.
+#HOLDMAIL_PULL_RELAY=https://relay.example
+#HOLDMAIL_PULL_TO=http://127.0.0.1:3000/{hook}
+END
+	fi
+	systemctl --user daemon-reload 2>/dev/null || true # no user manager in a bare shell
+	say "settings of holdmail pull go into $config/holdmail/pull.env"
+	say "pair with the relay:            $bin/holdmail pair"
+	say "make an address:                $bin/holdmail hook new github"
+	say "start it now and at each login: systemctl --user enable --now holdmail-pull"
+	say "and without a login:            loginctl enable-linger"
+}
+
 run=no
+pull=no
 prefix=
 while [ $# -gt 0 ]; do
 	case $1 in
 	--run) run=yes ;;
+	--pull) pull=yes ;;
 	--prefix)
 		[ $# -ge 2 ] || die "--prefix needs a folder"
 		prefix=$2
@@ -76,6 +101,12 @@ esac
 [ -f "$source/go.mod" ] || die "run it from the folder of the source"
 need_go
 
+if [ $pull = yes ]; then
+	[ $run = no ] || die "--pull is for the home computer and --run for the relay: take one"
+	[ -z "$prefix" ] || die "--pull installs into ~/.local: leave --prefix out"
+	[ "$(id -u)" -ne 0 ] || die "--pull is for the user whose deliveries they are, not for root"
+fi
+
 service=no
 if [ -n "$prefix" ]; then
 	mkdir -p "$prefix"
@@ -89,7 +120,9 @@ else
 fi
 
 install_binary
-if [ $service = yes ]; then
+if [ $pull = yes ]; then
+	install_pull
+elif [ $service = yes ]; then
 	install_service
 	[ $run = no ] || say "it answers already, so that --run starts no second one"
 elif [ $run = yes ]; then

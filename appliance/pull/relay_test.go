@@ -211,12 +211,6 @@ func (h *handler) ids() (ids []string) {
 	return ids
 }
 
-func (h *handler) set(answer func(d pull.Delivery) (delivery.Response, error)) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.answer = answer
-}
-
 // home is a home computer with a relay, at a time that the test sets.
 type home struct {
 	testing.TB

@@ -1,5 +1,5 @@
 // Command holdmail holds mail for people who are not online: a DIDComm
-// store-and-forward relay.
+// store-and-forward relay, and a relay of sealed webhooks with its home side.
 //
 // Each sub-command is one file here and says what to do; the work is done in
 // appliance. It exits 0 when all went well, else 1 with the reason on stderr; of

@@ -20,6 +20,7 @@ type commands struct {
 	Pair     pair             `cmd:"" help:"Make this computer's key for sealed webhook deliveries, and print the relay's setup code."`
 	Hook     hookCommands     `cmd:"" help:"Make addresses for webhooks."`
 	Pull     pullCommand      `cmd:"" help:"Bring sealed webhook deliveries from a relay to a program on this computer."`
+	Doctor   doctor           `cmd:"" help:"Say what keeps webhook deliveries from coming home."`
 	Version  showVersion      `cmd:"" help:"Print the version."`
 }
 
