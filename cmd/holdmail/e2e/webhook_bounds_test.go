@@ -19,7 +19,7 @@ import (
 // in the memory that a relay has by default, if they come again when told to.
 func TestWebhookCrowd(t *testing.T) {
 	const senders, limit = 200, 30 * time.Second
-	h := newHome(t, "HOLDMAIL_HOOK_MAX_BYTES=536870912", "HOLDMAIL_HOOK_MAX_HOOK_BYTES=536870912")
+	h := newHome(t, "HOLDMAIL_HOOK_MAX_BYTES=536870912", "HOLDMAIL_HOOK_ADDRESS_BYTES=536870912")
 	h.relay.Run = []string{binary} // the race detector has a memory of its own
 	h.relay.start(t)
 	path := h.addHook(t, "crowd")

@@ -37,7 +37,7 @@ func newHome(t testing.TB, env ...string) *home {
 // pairedHome is newHome without a receiver. What flags say is told to `holdmail pair`.
 func pairedHome(t testing.TB, flags []string, env ...string) *home {
 	t.Helper()
-	h := &home{Dir: t.TempDir(), relay: newRelay(t, env...)}
+	h := &home{process: process{log: &output{}}, Dir: t.TempDir(), relay: newRelay(t, env...)}
 	h.Public = h.relay.URL
 	h.command = func() *exec.Cmd {
 		return h.holdmail(watched, "pull", "--relay", h.relay.URL, "--to", h.receiver.URL+"/{hook}")
@@ -142,11 +142,10 @@ func (h *home) depth(t testing.TB) int {
 	return *status.Depth
 }
 
-// settled returns once nothing waits at the relay.
-func (h *home) settled(t testing.TB) {
+// drained returns once nothing waits at the relay.
+func (h *home) drained(t testing.TB) {
 	t.Helper()
 	eventually(t, time.Minute, func() (bool, string) {
-		h.alive(t)
 		depth := h.depth(t)
 		return depth == 0, fmt.Sprintf("%d deliveries wait\n%s", depth, h.log)
 	})

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"strconv"
 	"testing"
@@ -21,7 +22,7 @@ func TestWebhookKill(t *testing.T) {
 	t.Parallel()
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
-	h := newHome(t, "HOLDMAIL_HOOK_MAX_DELIVERIES=6000", "HOLDMAIL_HOOK_MAX_PER_HOOK=6000", "HOLDMAIL_HOOK_MAX_HOOK_BYTES=33554432")
+	h := newHome(t, "HOLDMAIL_HOOK_MAX_DELIVERIES=6000", "HOLDMAIL_HOOK_ADDRESS_DELIVERIES=6000", "HOLDMAIL_HOOK_ADDRESS_BYTES=33554432")
 	h.relay.start(t)
 	hooks := map[string]string{}
 	for _, scheme := range schemes() {
@@ -123,7 +124,7 @@ func (k *killer) drain(t *testing.T) {
 	eventually(t, time.Minute, func() (bool, string) {
 		k.release(t)
 		depth := k.home.depth(t)
-		return depth == 0, strconv.Itoa(depth) + " deliveries wait\n" + k.home.log.String()
+		return depth == 0, fmt.Sprintf("%d deliveries wait\n%s", depth, k.home.log)
 	})
 }
 

@@ -32,10 +32,12 @@ func TestWebhookLive(t *testing.T) {
 	}
 }
 
-// live delivers until pull was waiting for that: it may be between two calls.
+// live delivers until somebody waited for that: the home computer may be between two
+// calls.
 func (h *home) live(t testing.TB, path, body string, headers ...string) (a answer) {
 	t.Helper()
 	eventually(t, 20*time.Second, func() (bool, string) {
+		h.drained(t)
 		a = h.deliver(t, path, body, headers...)
 		kept := a.Status == http.StatusOK && len(a.Body) == 0
 		return !kept, "kept, and not answered\n" + h.log.String()
@@ -76,7 +78,7 @@ func TestWebhookQueued(t *testing.T) {
 	if all[0].Repeat != "" || all[2].Repeat != "true" || all[0].SHA256 != all[2].SHA256 || all[0].ID == all[2].ID {
 		t.Errorf("equal words came as %+v and %+v, want the second marked as a repeat", all[0], all[2])
 	}
-	h.settled(t)
+	h.drained(t)
 	h.receiver.await(t, 3)
 }
 
@@ -102,6 +104,6 @@ func TestWebhookKilledBetweenWorkAndLedger(t *testing.T) {
 	if a := <-answered; a.Status != http.StatusOK {
 		t.Errorf("its sender was answered %d, want 200", a.Status)
 	}
-	h.settled(t)
+	h.drained(t)
 	h.receiver.await(t, 2)
 }
