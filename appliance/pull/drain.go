@@ -141,22 +141,13 @@ func (p *Pull) hand(ctx context.Context, b *batch, s sealed, sum [32]byte, d Del
 	if err := p.Ledger.Room(p.Now()); err != nil {
 		return stop{err}
 	}
-	answer, err := p.try(ctx, d)
-	at := p.latest(d.Received)
-	switch {
-	case errors.Is(err, ErrNotThere):
+	answer, keep, err := p.handOver(ctx, d, sum)
+	if err != nil {
 		return err
-	case err != nil || answer.Status >= 500:
-		keep, errTries := p.countTry(d, answer, err, at)
-		if errTries != nil || keep {
-			p.unsettled[sum] = s.ID
-			return errTries
-		}
-	default:
-		if err := p.Ledger.Handed(s.ID, sum, at); err != nil {
-			return stop{err}
-		}
-		p.tell(func(st *Status) { st.Handed, st.Handler = p.Now(), "" })
+	}
+	if keep {
+		p.unsettled[sum] = s.ID
+		return nil
 	}
 	delete(p.unsettled, sum)
 	if !s.Live || answer.Status == 0 {
@@ -171,6 +162,40 @@ func (p *Pull) hand(ctx context.Context, b *batch, s sealed, sum [32]byte, d Del
 func (p *Pull) waits(sum [32]byte, id string) bool {
 	first, unsettled := p.unsettled[sum]
 	return unsettled && first != id
+}
+
+// handOver hands one over, and notes how that went. What is to be kept stays at the
+// relay. A handler that broke off was restarted, as a rule, so that it is given
+// another try in a moment.
+func (p *Pull) handOver(ctx context.Context, d Delivery, sum [32]byte) (answer delivery.Response, keep bool, err error) {
+	for again := true; ; again = false {
+		answer, err = p.try(ctx, d)
+		at := p.latest(d.Received)
+		switch {
+		case errors.Is(err, ErrNotThere):
+			return answer, true, err
+		case err == nil && answer.Status < 500:
+			if err := p.Ledger.Handed(d.ID, sum, at); err != nil {
+				return answer, true, stop{err}
+			}
+			p.tell(func(st *Status) { st.Handed, st.Handler = p.Now(), "" })
+			return answer, false, nil
+		}
+		broke := err != nil && !timedOut(err)
+		keep, err = p.countTry(d, answer, err, at)
+		if err != nil || !keep || !again || !broke || ctx.Err() != nil {
+			return answer, keep, err
+		}
+		p.nudge.wait(ctx)
+	}
+}
+
+func timedOut(err error) bool {
+	t, is := errors.AsType[interface {
+		error
+		Timeout() bool
+	}](err)
+	return is && t.Timeout()
 }
 
 // latest is the later of now and of when a delivery claims it came: it must be

@@ -17,7 +17,8 @@ type Handler interface {
 	// Deliver takes one, and returns the answer for its sender. It may be called
 	// twice with the same ID: when this program was killed before it could note the
 	// first. An answer with a status of 500 or more, or an error, is a try that
-	// failed: the delivery comes again, five times in all. An error that is
+	// failed: the delivery comes again, five times in all, the second time in a
+	// moment after an error that is no timeout. An error that is
 	// ErrNotThere is no try at all. ctx ends some time after Run is asked to.
 	Deliver(ctx context.Context, d Delivery) (delivery.Response, error)
 }

@@ -52,6 +52,7 @@ func NewHTTP(to string, within time.Duration) (*HTTP, error) {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.Proxy = nil
 	transport.DisableCompression = true // the sender's own wish goes on as it is
+	transport.DisableKeepAlives = true  // an old connection cannot tell a program that is gone from one that failed
 	transport.MaxResponseHeaderBytes = 64 << 10
 	return &HTTP{to: to, client: &http.Client{
 		Transport:     transport,

@@ -63,7 +63,7 @@ func TestTheRequestIsMadeAgain(t *testing.T) {
 	answer, err := to(t, url+"/in/{hook}").Deliver(t.Context(), arrived(func(d *pull.Delivery) {
 		d.Request.Body = gzip
 		d.Request.Headers = [][2]string{
-			{"Content-Encoding", "gzip"}, {"Content-Length", "999"}, {"Connection", "close"}, {"Accept-Encoding", "br"},
+			{"Content-Encoding", "gzip"}, {"Content-Length", "999"}, {"Connection", "keep-alive"}, {"Accept-Encoding", "br"},
 			{"X-Twice", "1"}, {"X-Twice", "2"}, {"X-Name", "Ren\xe9"}, {"Host", "elsewhere.example"}, {"Expect", "100-continue"},
 			{"Holdmail-Delivery-Id", "forged"}, {"holdmail-repeat", "true"}, {"Transfer-Encoding", "chunked"},
 		}
@@ -76,7 +76,7 @@ func TestTheRequestIsMadeAgain(t *testing.T) {
 		t.Errorf("got %s %s to %s with %q", r.Method, r.RequestURI, r.Host, r.body)
 	}
 	want := http.Header{
-		"Content-Encoding": {"gzip"}, "Content-Length": {"6"}, "Accept-Encoding": {"br"}, "X-Twice": {"1", "2"}, "X-Name": {"Ren\xe9"},
+		"Content-Encoding": {"gzip"}, "Content-Length": {"6"}, "Accept-Encoding": {"br"}, "X-Twice": {"1", "2"}, "X-Name": {"Ren\xe9"}, "Connection": {"close"},
 		pull.HeaderID: {"d1"}, pull.HeaderURL: {"https://relay.example/hooks/secret-id?a=%2f+b;c"},
 	}
 	for name, values := range want {

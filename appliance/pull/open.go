@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"net/http"
 	"strings"
 	"time"
 
@@ -16,7 +17,10 @@ const (
 	waitedFor = time.Minute
 )
 
-var errOtherHook = errors.New("it was sealed for another hook")
+var (
+	errOtherHook = errors.New("it was sealed for another hook")
+	errMethod    = errors.New("its method is none that a hook takes")
+)
 
 // open opens what the relay handed out.
 func (p *Pull) open(s sealed) (delivery.Request, error) {
@@ -27,6 +31,9 @@ func (p *Pull) open(s sealed) (delivery.Request, error) {
 	r, err := delivery.Parse(plaintext)
 	if err != nil {
 		return delivery.Request{}, err
+	}
+	if r.Method != http.MethodGet && r.Method != http.MethodPost {
+		return delivery.Request{}, errMethod
 	}
 	if hashOfHook(r.URL) != s.Hook {
 		return delivery.Request{}, errOtherHook

@@ -93,7 +93,6 @@ func (p *Pull) Run(ctx context.Context) error {
 			return err
 		case err != nil && p.Once:
 			return err
-		case errors.Is(err, ErrNotThere): // it was looked for, with pauses
 		case err != nil:
 			p.fail(ctx, err)
 		case n == 0 && p.Once:

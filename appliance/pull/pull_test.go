@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -63,7 +64,10 @@ func TestLetsGoWhatWasNotSealedForThisComputer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	odd := post("x")
+	odd.Method = "DELETE"
 	h.relay.put(
+		h.sealed("d0", h.now, odd),
 		changed("d1", func(i *item) { i.ID = "d1-renamed" }),
 		changed("d2", func(i *item) { i.ReceivedAt++ }),
 		changed("d3", func(i *item) { i.Sealed = foreign }),
@@ -73,7 +77,7 @@ func TestLetsGoWhatWasNotSealedForThisComputer(t *testing.T) {
 		h.sealed("d7", h.now, post("good")),
 	)
 	h.mustDrain()
-	h.wants("d7", "d1-renamed d2 d3 d4 d5 d6 d7")
+	h.wants("d7", "d0 d1-renamed d2 d3 d4 d5 d6 d7")
 }
 
 func TestRefusesForTimeUntilTheClocksAgree(t *testing.T) {
@@ -128,11 +132,11 @@ func TestNothingIsHandedOverTwice(t *testing.T) {
 	h.wants("d1", "d1 d1 d2 d3")
 }
 
-// A handler that was killed may have done the work: what comes again must have the
-// id that it knows.
+// A handler that failed may have done the work: what comes again must have the id
+// that it knows.
 func TestWhatASenderSentAgainWaitsForTheFirst(t *testing.T) {
 	h := newHome(t)
-	h.handler.answer = func(pull.Delivery) (delivery.Response, error) { return delivery.Response{}, errors.New("EOF") }
+	h.handler.answer = func(pull.Delivery) (delivery.Response, error) { return delivery.Response{Status: 500}, nil }
 	signed := post("x", [2]string{"Webhook-Id", "m1"})
 	h.relay.put(h.sealed("d1", h.now, signed), h.sealed("d2", h.now, signed), h.sealed("d3", h.now, post("x")))
 	h.mustDrain()
@@ -188,8 +192,8 @@ func TestWhatTellsRequestsApart(t *testing.T) {
 
 func TestAFailingHandlerIsTriedFiveTimesOverRestarts(t *testing.T) {
 	for name, answer := range map[string]func(pull.Delivery) (delivery.Response, error){
-		"500":                  func(pull.Delivery) (delivery.Response, error) { return delivery.Response{Status: 500}, nil },
-		"a connection it cuts": func(pull.Delivery) (delivery.Response, error) { return delivery.Response{}, errors.New("EOF") },
+		"500":      func(pull.Delivery) (delivery.Response, error) { return delivery.Response{Status: 500}, nil },
+		"too slow": func(pull.Delivery) (delivery.Response, error) { return delivery.Response{}, os.ErrDeadlineExceeded },
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newHome(t)
@@ -208,6 +212,29 @@ func TestAFailingHandlerIsTriedFiveTimesOverRestarts(t *testing.T) {
 			h.wants("d1 d1 d1 d1 d1 d2", "d1 d1 d2")
 		})
 	}
+}
+
+// A program that is restarted breaks off once, and one that a delivery kills each
+// time must not be tried for ever.
+func TestAHandlerThatBreaksOffIsTriedAgainInAMoment(t *testing.T) {
+	h := newHome(t)
+	broken := 1
+	h.handler.answer = func(pull.Delivery) (delivery.Response, error) {
+		if broken--; broken >= 0 {
+			return delivery.Response{}, errors.New("EOF")
+		}
+		return delivery.Response{Status: 200}, nil
+	}
+	h.relay.put(h.sealed("d1", h.now, post("1")))
+	h.mustDrain()
+	h.wants("d1 d1", "d1")
+
+	broken = 100
+	h.relay.put(h.sealed("d2", h.now, post("2")))
+	for range 3 {
+		h.mustDrain()
+	}
+	h.wants("d1 d1 d2 d2 d2 d2 d2", "d1 d2")
 }
 
 func TestAnswersBelow500AreAnswers(t *testing.T) {
@@ -255,6 +282,36 @@ func (h *home) run(handler pull.Handler) (stop func() error) {
 	}
 	h.Cleanup(func() { stop() })
 	return stop
+}
+
+func TestAHandlerIsLookedForUntilItIsThere(t *testing.T) {
+	h := newHome(t)
+	looked, there := make(chan struct{}), make(chan struct{})
+	h.handler.answer = func(pull.Delivery) (delivery.Response, error) {
+		select {
+		case <-there:
+			return delivery.Response{Status: 200}, nil
+		case looked <- struct{}{}:
+			return delivery.Response{}, pull.ErrNotThere
+		}
+	}
+	h.relay.put(h.sealed("d1", h.now, post("1")), h.sealed("d2", h.now, post("2")))
+	h.run(h.handler)
+	for range 20 {
+		<-looked
+	}
+	eventually(t, "the leases of both are renewed", func() bool {
+		renewed := look(h.relay, func() []string { return slices.Clone(h.relay.renewed) })
+		return slices.Contains(renewed, "d1") && slices.Contains(renewed, "d2")
+	})
+	if got := h.relay.ackedIDs(); len(got) != 0 {
+		t.Errorf("acknowledged %v while nobody was there", got)
+	}
+	close(there)
+	eventually(t, "both acknowledged", func() bool { return len(h.relay.ackedIDs()) == 2 })
+	if got := slices.Compact(h.handler.ids()); !slices.Equal(got, []string{"d1", "d2"}) {
+		t.Errorf("handed over in the order %v", got)
+	}
 }
 
 func TestLiveAnswersGoBack(t *testing.T) {

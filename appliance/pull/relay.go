@@ -111,6 +111,9 @@ func (r *Relay) next(ctx context.Context, wait time.Duration, most int, holding 
 	if err := r.call(ctx, http.MethodGet, "/relay/v1/next?"+query.Encode(), nil, wait, &answer); err != nil {
 		return nil, err
 	}
+	if len(answer.Deliveries) > most {
+		return nil, errors.New("the relay hands out more than it was asked for")
+	}
 	for _, d := range answer.Deliveries {
 		if d.ID == "" || len(d.ID) > ledger.MaxID {
 			return nil, errors.New("the relay hands out a delivery without an id, or with a long one")

@@ -4,6 +4,7 @@ import "time"
 
 // Status is how a Pull stands.
 type Status struct {
+	Said           time.Time `json:"said"`              // when this was
 	Heard          time.Time `json:"heard"`             // when the relay answered last
 	Handed         time.Time `json:"handed"`            // when a delivery was handed over last
 	Trouble        string    `json:"trouble,omitempty"` // with the relay or the ledger, now
@@ -17,6 +18,7 @@ type Status struct {
 // tell changes the status, and tells it.
 func (p *Pull) tell(change func(*Status)) {
 	change(&p.status)
+	p.status.Said = p.Now()
 	p.status.LedgerBytes, p.status.LedgerMax = p.Ledger.Bytes()
 	if p.Tell != nil {
 		p.Tell(p.status)

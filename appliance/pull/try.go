@@ -8,15 +8,15 @@ import (
 	"github.com/holdmail/holdmail/appliance/delivery"
 )
 
-// looks is how often a handler that is not there is looked for, a few seconds apart,
-// before the delivery is left to the relay.
+// looks is how often a Pull with Once looks for a handler that is not there.
 const looks = 4
 
-// try hands a delivery over. A handler that is being restarted is back in a moment:
-// it is looked for a few times, while the lease is renewed.
+// try hands a delivery over. A handler that is not there is looked for until it is,
+// while the leases are renewed: then nothing waits longer than it must, and no
+// sender waits for an answer that cannot come, since nothing is asked for.
 func (p *Pull) try(ctx context.Context, d Delivery) (answer delivery.Response, err error) {
 	defer p.nudge.calm()
-	for range looks {
+	for n := 1; ; n++ {
 		answer, err = p.deliver(ctx, d)
 		if !errors.Is(err, ErrNotThere) || ctx.Err() != nil {
 			return answer, err
@@ -25,9 +25,11 @@ func (p *Pull) try(ctx context.Context, d Delivery) (answer delivery.Response, e
 			p.Log.Warn("the handler is not there; deliveries stay at the relay", "err", err)
 		}
 		p.tell(func(s *Status) { s.Handler = err.Error() })
+		if p.Once && n == looks {
+			return answer, err
+		}
 		p.nudge.wait(ctx)
 	}
-	return answer, err
 }
 
 // deliver calls the handler. When ctx ends it has some time to finish.

@@ -94,8 +94,8 @@ func lookAtPull(folder string, now time.Time) (string, error) {
 	var wrong []string
 	if s.Trouble != "" {
 		wrong = append(wrong, s.Trouble)
-	} else if now.Sub(s.Heard) > quiet {
-		wrong = append(wrong, "it does not run: the relay answered it last at "+s.Heard.Local().Format(time.DateTime))
+	} else if now.Sub(s.Said) > quiet {
+		wrong = append(wrong, "it does not run: it was heard last at "+s.Said.Local().Format(time.DateTime))
 	}
 	if s.Handler != "" {
 		wrong = append(wrong, s.Handler)

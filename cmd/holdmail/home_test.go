@@ -64,7 +64,7 @@ func atHome(t testing.TB, s *pull.Status) (homeFlags, seal.Key) {
 	return f, k
 }
 
-func well() pull.Status { return pull.Status{Heard: time.Now(), LedgerMax: 100} }
+func well() pull.Status { return pull.Status{Said: time.Now(), LedgerMax: 100} }
 
 func TestDoctorSaysWhatIsWrongWithTheRelay(t *testing.T) {
 	for _, tt := range []struct {
@@ -126,7 +126,7 @@ func TestDoctorSaysWhatIsWrongWithPull(t *testing.T) {
 	now := time.Now()
 	for want, change := range map[string]func(*pull.Status){
 		"":                         func(*pull.Status) {},
-		"it does not run":          func(s *pull.Status) { s.Heard = now.Add(-11 * time.Minute) },
+		"it does not run":          func(s *pull.Status) { s.Said = now.Add(-11 * time.Minute) },
 		"the ledger is full":       func(s *pull.Status) { s.Trouble = "the ledger is full" },
 		"the handler is not there": func(s *pull.Status) { s.Handler = "the handler is not there" },
 		"3 deliveries are refused for their time, by 12h0m0s": func(s *pull.Status) { s.RefusedForTime, s.TimeOff = 3, "12h0m0s" },
