@@ -18,6 +18,7 @@ import (
 	"github.com/holdmail/holdmail/appliance/auth"
 	"github.com/holdmail/holdmail/appliance/door"
 	"github.com/holdmail/holdmail/appliance/door/didcomm"
+	"github.com/holdmail/holdmail/appliance/hookbox"
 	"github.com/holdmail/holdmail/appliance/mailbox"
 	"github.com/holdmail/holdmail/appliance/source"
 	"github.com/holdmail/holdmail/systemd"
@@ -36,10 +37,13 @@ type Appliance struct {
 	ways      entrances
 	https     *https // nil without a certificate
 	waiters   *mailbox.Waiters
+	hooks     *hookbox.Service // nil without a webhook door
 	resolvers resolvers
 	journal   *door.Journal
 	handler   http.Handler
 	drainFor  time.Duration
+
+	connections int // open at one time
 }
 
 // New opens the store and then the listeners, in that order: no challenge may
@@ -60,12 +64,15 @@ func New(c Config, log *slog.Logger) (*Appliance, error) {
 		IPv6Bits: c.IPv6Bits,
 		Log:      log,
 	}
-	most := connections(c, log)
-	callers := newCrowd(most, a.sources.Peer)
+	a.connections = connections(c, log)
+	if a.hooks, err = openHooks(c, opened, a.connections); err != nil {
+		return nil, errors.Join(err, a.Close())
+	}
+	callers := newCrowd(a.connections, a.sources.Peer)
 	if a.ways, err = openEntrances(c, a.https.handshakes(), callers); err != nil {
 		return nil, errors.Join(err, a.Close())
 	}
-	a.waiters = mailbox.NewWaiters(maxWaiters(c, most))
+	a.waiters = mailbox.NewWaiters(maxWaiters(c, a.connections))
 	a.handler, err = a.build()
 	if err != nil {
 		return nil, errors.Join(err, a.Close())
@@ -104,7 +111,11 @@ func (a *Appliance) doors(budgets *limit) ([]table, error) {
 		Holders:     shares(a.config.Caps.Challenges).holders,
 		WaitHolders: shares(a.waiters.Most()).holders,
 	}
-	return []table{{mail.Routes(), mail.Rules()}}, nil
+	doors := []table{{mail.Routes(), mail.Rules()}}
+	if a.hooks != nil {
+		doors = append(doors, a.hookDoor(budgets))
+	}
+	return doors, nil
 }
 
 // Addr is where the relay listens on TCP.
@@ -162,9 +173,12 @@ func (a *Appliance) server(requests context.Context) *http.Server {
 }
 
 // drain lets running requests finish, and cuts those that do not. Those that wait
-// for mail finish now.
+// for mail, for deliveries or for an answer finish now.
 func (a *Appliance) drain(server *http.Server, cut context.CancelFunc) {
 	a.waiters.End()
+	if a.hooks != nil {
+		a.hooks.End()
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), a.drainFor)
 	defer cancel()
 	if server.Shutdown(ctx) == nil {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/holdmail/holdmail/appliance/seal"
 	"github.com/holdmail/holdmail/appliance/source"
 	"github.com/holdmail/holdmail/storage"
 )
@@ -46,6 +47,8 @@ type Config struct {
 	MaxWaiters     int   // fetches that wait at one time
 	MessageTTL     time.Duration
 	Caps           storage.Caps
+
+	Hooks Hooks
 
 	RateLimit        bool          // false: no budget is kept
 	RateWindow       time.Duration // in which every budget refills
@@ -169,6 +172,22 @@ func settings() []setting {
 			number(1, maxMessages, func(c *Config) *int64 { return &c.Caps.TotalMessages })},
 		{"ARCHON_DIDCOMM_MAX_CHALLENGES", "max-challenges", "10000", "challenges that may be live at one time",
 			number(1, 10_000_000, func(c *Config) *int { return &c.Caps.Challenges })},
+		{"CONCH_RELAY_SETUP", "relay-setup", "", "setup code of the home computer that webhooks are kept for (docs/webhooks.md); else the systemd credential relay-setup; without one there is no webhook door",
+			setupCode(func(c *Config) **seal.Setup { return &c.Hooks.Setup })},
+		{"HOLDMAIL_HOOK_MAX_BODY", "hook-max-body", "1mb", "largest body of a webhook's delivery",
+			size(1, 1<<28, func(c *Config) *int64 { return &c.Hooks.MaxBody })},
+		{"HOLDMAIL_HOOK_MAX_DELIVERIES", "hook-max-deliveries", "2000", "deliveries that may wait for the home computer",
+			number(1, maxMessages, func(c *Config) *int64 { return &c.Hooks.Caps.Deliveries })},
+		{"HOLDMAIL_HOOK_MAX_BYTES", "hook-max-bytes", "32mb", "bytes that they may have together, sealed",
+			size(1, maxBytes, func(c *Config) *int64 { return &c.Hooks.Caps.Bytes })},
+		{"HOLDMAIL_HOOK_ADDRESS_DELIVERIES", "hook-address-deliveries", "500", "deliveries to one address that may wait",
+			number(1, maxMessages, func(c *Config) *int64 { return &c.Hooks.Caps.HookDeliveries })},
+		{"HOLDMAIL_HOOK_ADDRESS_BYTES", "hook-address-bytes", "", "bytes that those may have, sealed; else a quarter of all",
+			size(1, maxBytes, func(c *Config) *int64 { return &c.Hooks.Caps.HookBytes })},
+		{"HOLDMAIL_HOOK_TTL", "hook-ttl", "604800", "seconds that a delivery waits before it expires",
+			seconds(100*365*24*time.Hour, func(c *Config) *time.Duration { return &c.Hooks.TTL })},
+		{"HOLDMAIL_HOOK_MAX_LIVE", "hook-max-live", "64", "senders that may wait for the home computer's answer at one time, over at most an eighth of the connections; others are told that their delivery is kept",
+			number(0, 100_000, func(c *Config) *int { return &c.Hooks.MaxLive })},
 		{"HOLDMAIL_RATE_LIMIT", "rate-limit", "on", "the budgets below; off for those who sit behind another limiter",
 			onOff(func(c *Config) *bool { return &c.RateLimit })},
 		{"ARCHON_DRAWBRIDGE_DIDCOMM_RATE_LIMIT_WINDOW", "rate-limit-window", "60", "seconds in which a spent budget refills",
@@ -181,6 +200,10 @@ func settings() []setting {
 			number(1, maxBytes, func(c *Config) *int64 { return &c.DepositPerSource })},
 		{"ARCHON_DRAWBRIDGE_DIDCOMM_DEPOSIT_GLOBAL_BYTES", "deposit-global-bytes", "67108864", "bytes that all may deposit together",
 			number(1, maxBytes, func(c *Config) *int64 { return &c.DepositGlobal })},
+		{"HOLDMAIL_HOOK_RATE_PER_ADDRESS", "hook-rate-per-address", "240", "deliveries to one webhook address a minute",
+			number(1, maxRequests, func(c *Config) *int64 { return &c.Hooks.PerAddress })},
+		{"HOLDMAIL_HOOK_RATE", "hook-rate", "1200", "deliveries to all of them together a minute",
+			number(1, maxRequests, func(c *Config) *int64 { return &c.Hooks.PerMinute })},
 		{"HOLDMAIL_MAX_SOURCES", "max-sources", "20000", "sources whose budgets are remembered; more share the global ones",
 			number(1, 10_000_000, func(c *Config) *int { return &c.MaxSources })},
 		{"HOLDMAIL_IPV6_PREFIX", "ipv6-prefix", "64", "bits of an IPv6 address that stand for one source",
@@ -276,6 +299,14 @@ func Load(flags Flags, environ []string) (c Config, warnings []string, err error
 	}
 	if c.Data == "" && !bad["HOLDMAIL_DATA"] {
 		c.Data = stateFolder(env)
+	}
+	if c.Hooks.Caps.HookBytes == 0 && !bad["HOLDMAIL_HOOK_ADDRESS_BYTES"] {
+		c.Hooks.Caps.HookBytes = max(c.Hooks.Caps.Bytes/4, 1)
+	}
+	if c.Hooks.Setup == nil && !bad["CONCH_RELAY_SETUP"] {
+		if c.Hooks.Setup, err = credential(env); err != nil {
+			errs = append(errs, err)
+		}
 	}
 	if c.PublicURL == "" && len(c.HTTPS.Domains) > 0 {
 		c.PublicURL = "https://" + c.HTTPS.Domains[0]

@@ -41,6 +41,10 @@ func TestDefaultsAreThoseOfTheSpecification(t *testing.T) {
 			RecipientBytes: 16 << 20, TotalBytes: 256 << 20,
 			RecipientMessages: 10_000, TotalMessages: 500_000, Challenges: 10_000,
 		},
+		Hooks: Hooks{
+			MaxBody: 1 << 20, TTL: 7 * 24 * time.Hour, MaxLive: 64, PerAddress: 240, PerMinute: 1200,
+			Caps: storage.HookCaps{Deliveries: 2000, Bytes: 32 << 20, HookDeliveries: 500, HookBytes: 8 << 20},
+		},
 		RateLimit: true, RateWindow: time.Minute, ReadPerSource: 300, ReadGlobal: 3000,
 		DepositPerSource: 16 << 20, DepositGlobal: 64 << 20, MaxSources: 20_000, IPv6Bits: 64,
 		MemoryBudget: 32 << 20, MaxConnections: 512, MaxWaiters: 256,
@@ -85,6 +89,7 @@ func TestEverySettingIsReadFromItsVariableAndItsFlag(t *testing.T) {
 		"HOLDMAIL_FORWARDING_HEADER": "forwarded", "HOLDMAIL_PROXY_PROTOCOL": "on", "HOLDMAIL_LISTEN_UNIX": "/run/mail.sock",
 		"HOLDMAIL_LISTEN_UNIX_MODE": "0600", "HOLDMAIL_LISTEN_UNIX_SOURCE": "headers",
 		"HOLDMAIL_RESOLVERS": "web, key", "HOLDMAIL_WEB_PORTS": "443, 8443", "HOLDMAIL_WEB_PRIVATE": "on",
+		"CONCH_RELAY_SETUP": newKey(t).Setup().Code(),
 	}
 	needs := map[string][]string{
 		"HOLDMAIL_PROXY_PROTOCOL": {"HOLDMAIL_TRUSTED_PROXIES=10.0.0.1"},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"time"
 
 	"github.com/holdmail/holdmail/appliance/door"
 	"github.com/holdmail/holdmail/appliance/source"
@@ -25,6 +26,8 @@ func newLimit(c Config) *limit {
 	budgets := map[ratelimit.Class]ratelimit.Budget{
 		ratelimit.Read:    {PerSource: c.ReadPerSource, Global: c.ReadGlobal, Window: c.RateWindow},
 		ratelimit.Deposit: {PerSource: c.DepositPerSource, Global: c.DepositGlobal, Window: c.RateWindow},
+		deliveryClass:     {PerSource: c.Hooks.PerAddress, Global: c.Hooks.PerMinute, Window: time.Minute},
+		homeClass:         {PerSource: homeCalls * c.Hooks.PerMinute, Global: homeCalls * c.Hooks.PerMinute, Window: time.Minute},
 	}
 	return &limit{ratelimit.New(ratelimit.Options{Budgets: budgets, MaxSources: c.MaxSources}), c.UploadLimit}
 }

@@ -5,6 +5,7 @@ import (
 	"runtime/debug"
 
 	"github.com/holdmail/holdmail/appliance/door"
+	"github.com/holdmail/holdmail/appliance/door/webhook"
 	"github.com/holdmail/holdmail/appliance/flight"
 )
 
@@ -15,8 +16,11 @@ func newMemory(c Config) *flight.Budget {
 	return flight.NewBudget(c.MemoryBudget-commitBytes(c), max(c.MemoryBudget/4, uploadMemory(c)))
 }
 
-// uploadMemory is the share that the largest upload needs.
-func uploadMemory(c Config) int64 { return flight.ShareFor(door.RoomFor(c.UploadLimit)) }
+// uploadMemory is the share that the largest upload needs, of an envelope or to a
+// webhook.
+func uploadMemory(c Config) int64 {
+	return flight.ShareFor(max(door.RoomFor(c.UploadLimit), c.Hooks.memory()))
+}
 
 // minMemory is the least budget under which the largest upload fits.
 func minMemory(c Config) int64 { return commitBytes(c) + flight.TotalFor(uploadMemory(c)) }
@@ -29,6 +33,12 @@ func heapLimit(c Config) int64 {
 	limit := itself + c.MemoryBudget + connection*int64(c.MaxConnections) + entry*int64(c.Caps.Challenges+c.MaxSources)
 	if c.Engine == "memory" {
 		limit += 2*c.Caps.TotalBytes + entry*c.Caps.TotalMessages
+	}
+	if c.Hooks.On() {
+		limit += webhook.HomeBytes + c.Hooks.sealedBytes()
+	}
+	if c.Hooks.On() && c.Engine == "memory" {
+		limit += 2*c.Hooks.Caps.Bytes + entry*c.Hooks.Caps.Deliveries
 	}
 	return limit
 }

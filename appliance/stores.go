@@ -1,16 +1,15 @@
 package appliance
 
 import (
-	"context"
 	"fmt"
 	"io"
-	"iter"
 	"log/slog"
 	"path/filepath"
 	"time"
 
 	"github.com/holdmail/holdmail/appliance/auth"
 	"github.com/holdmail/holdmail/appliance/durable"
+	"github.com/holdmail/holdmail/appliance/hookbox"
 	"github.com/holdmail/holdmail/appliance/mailbox"
 	"github.com/holdmail/holdmail/storage"
 	"github.com/holdmail/holdmail/storage/bolt"
@@ -21,39 +20,19 @@ import (
 // challengeTTL is fixed (relay spec §2.3).
 const challengeTTL = 5 * time.Minute
 
-// hookCaps bound what waits for the home computer (the webhook door's bounds).
-func hookCaps() storage.HookCaps {
-	return storage.HookCaps{Deliveries: 2000, Bytes: 32 << 20, HookDeliveries: 500, HookBytes: 8 << 20}
-}
-
-// hookTTL is how long a delivery waits for the home computer.
-const hookTTL = 7 * 24 * time.Hour
-
 // stores is what an engine gives to those who asked for something.
 type stores struct {
 	mailbox    mailbox.Store
 	challenges auth.Challenges
-	hooks      hookStore
+	hooks      hookbox.Store
 	io.Closer
-}
-
-// hookStore is what the webhook door needs of an engine.
-type hookStore interface {
-	Reserve() (id string, received time.Time, err error)
-	Add(ctx context.Context, d storage.Delivery) error
-	List(ctx context.Context, after string) iter.Seq2[storage.Kept, error]
-	Sealed(ctx context.Context, id string) ([]byte, error)
-	Remove(ctx context.Context, ids []string) (removed int, err error)
-	Register(ctx context.Context, hooks []storage.Hook) error
-	Registered(ctx context.Context) ([]storage.Hook, error)
-	Totals(ctx context.Context) (storage.HookTotals, error)
 }
 
 // openStores opens the engine that c names.
 func openStores(c Config, log *slog.Logger) (stores, error) {
 	options := storage.Options{
 		Caps: c.Caps, MessageTTL: c.MessageTTL, ChallengeTTL: challengeTTL,
-		Hooks: hookCaps(), HookTTL: hookTTL,
+		Hooks: c.Hooks.Caps, HookTTL: c.Hooks.TTL,
 		Clock: clock.System{},
 	}
 	switch c.Engine {
@@ -84,7 +63,7 @@ func commitBytes(c Config) int64 {
 	if c.Engine != "bolt" {
 		return 0
 	}
-	return bolt.CommitBytes(c.UploadLimit)
+	return bolt.CommitBytes(max(c.UploadLimit, c.Hooks.sealedBytes()))
 }
 
 // dataFile is where the mail is kept; "" for an engine without a file.
