@@ -116,7 +116,7 @@ func TestADeliveryIsHandedOutAgainWhenItsLeaseHasRunOut(t *testing.T) {
 		b.want(b.next())
 		time.Sleep(hookbox.LeaseFor - 1)
 		b.want(b.next(first[1].ID)) // holding the second
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		again := b.next()
 		b.want(again, "one")
 		if first[0].Attempt != 1 || again[0].Attempt != 2 {
@@ -308,7 +308,7 @@ func TestEachDeliveryIsLeasedToOneCaller(t *testing.T) {
 func TestTheLastWhoCameIsCalled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBox(t, newStore())
-		old := b.waiting(t.Context(), time.Minute)
+		old := b.waiting(t.Context(), hookbox.LeaseFor/2) // before the lease ends
 		fresh := b.waiting(t.Context(), time.Minute)
 		b.deliver("hello")
 		b.want(<-fresh, "hello")
@@ -342,6 +342,21 @@ func TestACallerWhoLeavesTakesNothing(t *testing.T) {
 			t.Error("a sender waits though nobody asks")
 		}
 		b.want(b.next(), "hello")
+	})
+}
+
+func TestAtTheEndNobodyWaitsForDeliveries(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBox(t, newStore())
+		waits := b.waiting(t.Context(), time.Hour)
+		began := time.Now()
+		b.End()
+		b.End()
+		b.want(<-waits)
+		b.want(<-b.waiting(t.Context(), time.Hour))
+		if time.Since(began) != 0 {
+			t.Errorf("it took %v", time.Since(began))
+		}
 	})
 }
 
