@@ -11,9 +11,10 @@ import { text } from 'node:stream/consumers';
 import { setTimeout as pause } from 'node:timers/promises';
 import { schemes } from './schemes.mjs';
 
-// to: where to send; public: what the world calls that place; hooks: name -> path;
-// count messages, senders of which are on their way at a time; every hold-th of
-// them asks for no answer the first time.
+// to: where to send; public: what the world calls that place; hooks: name -> path.
+// Messages from first up to end, senders of which are on their way at a time, each
+// sender taking a rest of some milliseconds after each; every hold-th message asks for
+// no answer the first time.
 const task = JSON.parse(await text(process.stdin));
 const names = Object.keys(schemes);
 const began = Math.floor(Date.now() / 1000);
@@ -26,15 +27,16 @@ const forms = {
 
 class Refused extends Error {}
 
-let next = 0;
+let next = task.first;
 await Promise.all(Array.from({ length: task.senders }, sendSome));
 
 async function sendSome() {
-  while (next < task.count) {
+  while (next < task.end) {
     const number = next++;
     const scheme = names[number % names.length];
     const message = await compose(number, scheme);
     console.log(JSON.stringify({ number, scheme, ...(await send(message)) }));
+    await pause(task.rest);
   }
 }
 

@@ -93,7 +93,7 @@ func random(seed, size int) []byte {
 // With its bounds raised, a delivery is as long as the longest that senders make.
 func TestWebhookLongBodies(t *testing.T) {
 	const size = 25 << 20
-	h, path := pulledHook(t, "long", "HOLDMAIL_HOOK_MAX_BODY="+strconv.Itoa(size), "HOLDMAIL_MEMORY_BUDGET=134217728",
+	h, path := pulledHook(t, "long", "HOLDMAIL_HOOK_MAX_BODY="+strconv.Itoa(size), "HOLDMAIL_MEMORY_BUDGET=201326592",
 		"HOLDMAIL_HOOK_MAX_BYTES=268435456")
 	body := random(1, size)
 	curl(t, h.relay.URL+path, body, "-H", "Content-Type: application/octet-stream")

@@ -15,8 +15,10 @@ type task struct {
 	To      string            `json:"to"`      // where to send
 	Public  string            `json:"public"`  // what the world calls that
 	Hooks   map[string]string `json:"hooks"`   // the path for each scheme
-	Count   int               `json:"count"`   // messages, the schemes taking turns
+	First   int               `json:"first"`   // the number of the first message; the schemes take turns
+	End     int               `json:"end"`     // one more than that of the last
 	Senders int               `json:"senders"` // that send at a time
+	Rest    int               `json:"rest"`    // of a sender after each message, in milliseconds
 	Hold    int               `json:"hold"`    // one in so many gets no answer from the receiver the first time; 0: none
 }
 

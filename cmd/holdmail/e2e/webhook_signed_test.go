@@ -31,7 +31,7 @@ func TestWebhookSigned(t *testing.T) {
 	}
 
 	const each = 3
-	what := task{To: h.relay.URL, Public: h.Public, Hooks: hooks, Count: each * len(examples), Senders: 2}
+	what := task{To: h.relay.URL, Public: h.Public, Hooks: hooks, End: each * len(examples), Senders: 2}
 	startSending(t, what).report(t, time.Minute)
 	all := h.receiver.await(t, len(examples)*(1+each))
 	for _, got := range all[len(examples):] {
