@@ -38,8 +38,8 @@ func TestWebhookKill(t *testing.T) {
 	k := &killer{home: h, rnd: rand.New(rand.NewPCG(seed, 0)), held: map[string]bool{}}
 	to := task{To: h.relay.URL, Public: h.Public, Hooks: hooks, Hold: killedHold}
 	flood, trickle := to, to
-	flood.End, flood.Senders = killedMessages()*9/10, 24
-	trickle.First, trickle.End, trickle.Senders, trickle.Rest = flood.End, killedMessages(), 2, 20
+	flood.End, flood.Senders = killedMessages()*19/20, 24
+	trickle.First, trickle.End, trickle.Senders, trickle.Rest = flood.End, killedMessages(), 2, 60
 	sent := append(k.besiege(t, flood), k.besiege(t, trickle)...)
 	audit(t, sent, h.receiver.handled(t), k)
 	h.stop(t)
