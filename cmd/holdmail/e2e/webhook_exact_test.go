@@ -102,12 +102,13 @@ func TestWebhookExpectContinue(t *testing.T) {
 	const head = "POST %s HTTP/1.1\r\nHost: relay\r\nConnection: close\r\nExpect: 100-continue\r\nContent-Length: %d\r\n\r\n"
 	for _, tt := range []struct {
 		name, path string
-		length     int
+		length     int64
 		want       []int
 	}{
 		{"a delivery", path, 5, []int{100, 200}},
 		{"an unknown address", path + "x", 5, []int{404}},
 		{"too much", path, 1<<20 + 1, []int{413}},
+		{"more than there is memory", path, 1 << 40, []int{413}},
 	} {
 		if got := converse(t, h.relay, fmt.Sprintf(head, tt.path, tt.length), "hello"); !slices.Equal(got, tt.want) {
 			t.Errorf("%s is answered %v, want %v", tt.name, got, tt.want)

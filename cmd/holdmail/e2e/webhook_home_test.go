@@ -91,7 +91,7 @@ func (h *home) start(t testing.TB, hooks ...string) {
 // than any delivery may be, which only an address that is known refuses for that.
 func (h *home) registered(t testing.TB, path string) {
 	t.Helper()
-	head := fmt.Sprintf("POST %s HTTP/1.1\r\nHost: relay\r\nConnection: close\r\nExpect: 100-continue\r\nContent-Length: %d\r\n\r\n", path, 1<<40)
+	head := fmt.Sprintf("POST %s HTTP/1.1\r\nHost: relay\r\nConnection: close\r\nExpect: 100-continue\r\nContent-Length: %d\r\n\r\n", path, int64(1)<<40)
 	eventually(t, 20*time.Second, func() (bool, string) {
 		h.alive(t)
 		return slices.Contains(converse(t, h.relay, head, ""), http.StatusRequestEntityTooLarge), h.log.String()
