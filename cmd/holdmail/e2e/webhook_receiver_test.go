@@ -105,7 +105,7 @@ func (r *receiver) handled(t testing.TB) []handled {
 // await returns what the receiver handled once that is n requests.
 func (r *receiver) await(t testing.TB, n int) (all []handled) {
 	t.Helper()
-	eventually(t, 30*time.Second, func() (bool, string) {
+	eventually(t, time.Minute, func() (bool, string) {
 		r.alive(t)
 		all = r.handled(t)
 		return len(all) >= n, "the receiver waits for mail:\n" + r.log.String()
