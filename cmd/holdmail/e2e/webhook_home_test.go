@@ -87,6 +87,16 @@ func (h *home) start(t testing.TB, hooks ...string) {
 	}
 }
 
+// stop stops the pulling, once it has begun: before that nobody hears the signal.
+func (h *home) stop(t testing.TB) {
+	t.Helper()
+	eventually(t, 20*time.Second, func() (bool, string) {
+		h.alive(t)
+		return strings.Contains(h.log.String(), "pulling"), "pull has not begun"
+	})
+	h.process.stop(t)
+}
+
 // registered returns once the relay knows the address at path. It knocks with more
 // than any delivery may be, which only an address that is known refuses for that.
 func (h *home) registered(t testing.TB, path string) {

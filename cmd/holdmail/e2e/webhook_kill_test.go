@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// killedMessages is how many TestWebhookKill sends; one in killedHold is held.
+// killedMessages is how many TestWebhookKill sends, the last killedTrickle of them
+// slowly; one in killedHold is held.
 func killedMessages() int {
 	if raced {
 		return 1500 // everything takes longer
@@ -16,7 +17,10 @@ func killedMessages() int {
 	return 5000
 }
 
-const killedHold = 500
+const (
+	killedTrickle = 250
+	killedHold    = 500
+)
 
 // TestWebhookKill sends through a relay that is killed, to a home computer whose
 // pull is killed, for a receiver that is killed, over and over: a flood first, which
@@ -38,7 +42,7 @@ func TestWebhookKill(t *testing.T) {
 	k := &killer{home: h, rnd: rand.New(rand.NewPCG(seed, 0)), held: map[string]bool{}}
 	to := task{To: h.relay.URL, Public: h.Public, Hooks: hooks, Hold: killedHold}
 	flood, trickle := to, to
-	flood.End, flood.Senders = killedMessages()*19/20, 24
+	flood.End, flood.Senders = killedMessages()-killedTrickle, 24
 	trickle.First, trickle.End, trickle.Senders, trickle.Rest = flood.End, killedMessages(), 2, 60
 	sent := append(k.besiege(t, flood), k.besiege(t, trickle)...)
 	audit(t, sent, h.receiver.handled(t), k)
