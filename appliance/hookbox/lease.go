@@ -101,6 +101,14 @@ func (s *Service) renew(holding []string) {
 	}
 }
 
+// endLeases ends them all, and counts on. The caller holds the lock.
+func (s *Service) endLeases() {
+	for id, l := range s.leases {
+		s.leases[id] = lease{attempt: l.attempt}
+	}
+	s.callTaker()
+}
+
 // nextEnd is when the next lease runs out, if there is one.
 func (s *Service) nextEnd() (at time.Time, ok bool) {
 	s.mu.Lock()

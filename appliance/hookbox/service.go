@@ -64,7 +64,9 @@ type Address struct {
 
 // Register replaces the registered addresses, durably once it returns nil. How long
 // their senders wait is remembered until a restart only: then nobody waits before
-// the home computer is back, which registers first.
+// the home computer is back, which registers first. It registers when it begins to
+// drain, perhaps after a crash: what it was handed before and did not acknowledge is
+// handed out again, oldest first, without a wait for the leases.
 func (s *Service) Register(ctx context.Context, addresses []Address) error {
 	s.registering.Lock()
 	defer s.registering.Unlock()
@@ -85,6 +87,7 @@ func (s *Service) Register(ctx context.Context, addresses []Address) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.hooks = waits
+	s.endLeases()
 	return nil
 }
 

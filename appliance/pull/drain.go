@@ -116,6 +116,8 @@ func (p *Pull) one(ctx context.Context, b *batch, s sealed) error {
 		return nil
 	case byDigest && signed:
 		return letGo("it was handed over before, under another id", nil)
+	case signed && p.waits(sum, s.ID):
+		return nil
 	}
 	return p.hand(ctx, b, s, sum, Delivery{
 		ID: s.ID, Hook: h, Received: s.received(), Waited: p.Now().Sub(s.received()) > waitedFor,
@@ -140,14 +142,26 @@ func (p *Pull) hand(ctx context.Context, b *batch, s sealed, sum [32]byte, d Del
 		return stop{err}
 	}
 	answer, keep, err := p.handOver(ctx, d, sum)
-	if err != nil || keep {
+	if err != nil {
 		return err
 	}
+	if keep {
+		p.unsettled[sum] = s.ID
+		return nil
+	}
+	delete(p.unsettled, sum)
 	if !s.Live || answer.Status == 0 {
 		b.done = append(b.done, s.ID)
 		return nil
 	}
 	return p.acknowledge(ctx, []string{s.ID}, map[string]delivery.Response{s.ID: answer})
+}
+
+// waits says that a delivery must wait for an equal one under another id, which a
+// handler may have done before it failed: a repeat must carry the same id.
+func (p *Pull) waits(sum [32]byte, id string) bool {
+	first, unsettled := p.unsettled[sum]
+	return unsettled && first != id
 }
 
 // handOver hands one over, and notes how that went. What is to be kept stays at the

@@ -106,10 +106,12 @@ func answer(res *http.Response, body []byte) delivery.Response {
 
 // request is the sender's, for another place.
 func (h *HTTP) request(ctx context.Context, d Delivery) (*http.Request, error) {
-	req, err := http.NewRequestWithContext(ctx, d.Request.Method, h.address(d), bytes.NewReader(d.Request.Body))
+	address := strings.ReplaceAll(h.to, placeholder, d.Hook.Name)
+	req, err := http.NewRequestWithContext(ctx, d.Request.Method, address, bytes.NewReader(d.Request.Body))
 	if err != nil {
 		return nil, err
 	}
+	addQuery(req.URL, d.Request.Query())
 	if len(d.Request.Body) == 0 {
 		req.Body = http.NoBody
 	}
@@ -126,18 +128,13 @@ func (h *HTTP) request(ctx context.Context, d Delivery) (*http.Request, error) {
 	return req, nil
 }
 
-// address is where d goes. Nothing of it comes from the delivery but the query.
-func (h *HTTP) address(d Delivery) string {
-	address := strings.ReplaceAll(h.to, placeholder, d.Hook.Name)
-	query := d.Request.Query()
-	switch {
-	case query == "":
-		return address
-	case strings.Contains(address, "?"):
-		return address + "&" + query
-	default:
-		return address + "?" + query
+// addQuery adds the sender's query, which is the one thing that a delivery says of
+// where it goes. It stays as it was sent: it may hold what a parser would cut off.
+func addQuery(u *url.URL, query string) {
+	if u.RawQuery != "" && query != "" {
+		query = "&" + query
 	}
+	u.RawQuery += query
 }
 
 // goesOn keeps back what belongs to one connection, or only we may say.

@@ -55,7 +55,10 @@ type Pull struct {
 	hooks   []Hook
 	served  map[string]Hook // by the hex SHA-256 of the id
 	linked  bool            // the relay is ours, and knows our hooks
-	status  Status
+	// unsettled are deliveries whose handler failed and may have done the work, by
+	// digest: until one is settled, another like it must wait.
+	unsettled map[[32]byte]string
+	status    Status
 }
 
 // New returns a Pull that lacks nothing but Hooks.
@@ -76,7 +79,7 @@ func New(relay *Relay, key seal.Key, to Handler, l *ledger.Ledger, log *slog.Log
 // read at the start. With Once it returns as soon as nothing waits, or with the
 // error of the relay, or of a handler that is not there.
 func (p *Pull) Run(ctx context.Context) error {
-	p.started = p.Now()
+	p.started, p.unsettled = p.Now(), map[[32]byte]string{}
 	if err := p.readHooks(); err != nil {
 		return err
 	}

@@ -132,6 +132,20 @@ func TestNothingIsHandedOverTwice(t *testing.T) {
 	h.wants("d1", "d1 d1 d2 d3")
 }
 
+// A handler that failed may have done the work: what comes again must have the id
+// that it knows.
+func TestWhatASenderSentAgainWaitsForTheFirst(t *testing.T) {
+	h := newHome(t)
+	h.handler.answer = func(pull.Delivery) (delivery.Response, error) { return delivery.Response{Status: 500}, nil }
+	signed := post("x", [2]string{"Webhook-Id", "m1"})
+	h.relay.put(h.sealed("d1", h.now, signed), h.sealed("d2", h.now, signed), h.sealed("d3", h.now, post("x")))
+	h.mustDrain()
+	h.wants("d1 d3", "")
+	h.handler.answer = nil
+	h.mustDrain()
+	h.wants("d1 d3 d1 d3", "d1 d2 d3")
+}
+
 func TestEqualHeartbeatsAreAllDelivered(t *testing.T) {
 	h := newHome(t)
 	h.relay.put(h.sealed("d1", h.now, post("beat")), h.sealed("d2", h.now, post("beat")), h.sealed("d3", h.now, post("other")))

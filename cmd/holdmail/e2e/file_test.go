@@ -24,6 +24,37 @@ func checkFile(t testing.TB, r *relay, l *ledger) {
 // checkRecount is checkFile without a ledger. It returns the totals.
 func checkRecount(t testing.TB, r *relay) (said storage.Totals) {
 	t.Helper()
+	store := openFile(t, r)
+	defer store.Close()
+	said, err := store.Totals(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	counted, err := store.Recount(t.Context())
+	if err != nil || counted != said {
+		t.Errorf("the file says %+v, a recount says %+v, %v", said, counted, err)
+	}
+	checkDeliveries(t, store)
+	return said
+}
+
+// checkDeliveries is the same of the webhook deliveries in the file.
+func checkDeliveries(t testing.TB, store *bolt.Store) {
+	t.Helper()
+	said, err := store.Hooks().Totals(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	counted, err := store.Hooks().Recount(t.Context())
+	if err != nil || counted != said {
+		t.Errorf("the file says %+v, a recount says %+v, %v", said, counted, err)
+	}
+}
+
+// openFile opens the file of a relay that is not running, in which bbolt finds no
+// fault.
+func openFile(t testing.TB, r *relay) *bolt.Store {
+	t.Helper()
 	checkPages(t, r)
 	store, err := bolt.Open(filepath.Join(r.Dir, "holdmail.db"), bolt.Options{Options: storage.Options{
 		Caps:         storage.Caps{RecipientBytes: 16 << 20, TotalBytes: 256 << 20, RecipientMessages: 10_000, TotalMessages: 500_000, Challenges: 10_000},
@@ -34,16 +65,7 @@ func checkRecount(t testing.TB, r *relay) (said storage.Totals) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer store.Close()
-	said, err = store.Totals(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	counted, err := store.Recount(t.Context())
-	if err != nil || counted != said {
-		t.Errorf("the file says %+v, a recount says %+v, %v", said, counted, err)
-	}
-	return said
+	return store
 }
 
 // checkPages runs bbolt's own check over the file of a relay that is not running.
