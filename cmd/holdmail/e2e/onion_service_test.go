@@ -24,7 +24,7 @@ func startTor(t testing.TB, target string, options ...string) onionService {
 	network, dir, port := startTorNetwork(t), t.TempDir(), freePort(t)
 	service := filepath.Join(dir, "service")
 	lines := append([]string{
-		"SocksPort 127.0.0.1:" + port,
+		"SocksPort 127.0.0.1:" + port + " ExtendedErrors",
 		"DataDirectory " + filepath.Join(dir, "data"),
 		"HiddenServiceDir " + service,
 		"HiddenServicePort 80 " + target,

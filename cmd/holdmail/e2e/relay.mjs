@@ -23,6 +23,19 @@ export class Relay {
     return answer.removed;
   }
 
+  // deliver has the relay bring a packed envelope to another one, and returns the ids
+  // that this one gave.
+  async deliver(wallet, endpoint, packed) {
+    const answer = await this.#prove('/api/v1/deliver', wallet, { endpoint, message: packed });
+    return answer.ids;
+  }
+
+  // endpoint is where the relay says that others reach it.
+  async endpoint() {
+    const answer = await this.#call('GET', '/api/v1/didcomm-endpoint');
+    return answer.endpoint;
+  }
+
   async #prove(path, wallet, more = {}) {
     const { challenge } = await this.#call('GET', '/api/v1/challenge');
     const request = { ...wallet.prove(challenge), ...more };
