@@ -43,3 +43,15 @@ func TestNames(t *testing.T) {
 		})
 	}
 }
+
+func TestNamesBelowOne(t *testing.T) {
+	for host, want := range map[string]bool{
+		duck: true, "www." + duck: true, "a.b." + strings.ToUpper(duck): true,
+		"www" + duck: false, duck + ".": false, duck + ".onion": false, duck + ".example": false,
+		"onion": false, ".onion": false, "www.e" + duck[1:]: false, "": false,
+	} {
+		if got := onion.Leads(host); got != want {
+			t.Errorf("Leads(%q) = %v, want %v", host, got, want)
+		}
+	}
+}
