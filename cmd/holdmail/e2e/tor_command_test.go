@@ -13,10 +13,10 @@ import (
 // is proved to lead to it; a second time it changes nothing.
 func TestTheOwnersCommandMakesTheRelayReachableByTor(t *testing.T) {
 	t.Parallel()
-	r, dir, socks := startRelay(t), t.TempDir(), "127.0.0.1:"+freePort(t)
+	r, dir, socks := startOnion(t), t.TempDir(), "127.0.0.1:"+freePort(t)
 	file, settings, service := filepath.Join(dir, "torrc"), filepath.Join(dir, "holdmail.env"), filepath.Join(dir, "service")
 	before := startTorNetwork(t) + "SocksPort " + socks + "\nDataDirectory " + filepath.Join(dir, "data") + "\nLog notice file " + filepath.Join(dir, "log") + "\n"
-	for path, text := range map[string]string{file: before, settings: "HOLDMAIL_ONION_LISTEN=" + r.URL[len("http://"):] + "\nHOLDMAIL_ONION_CIRCUITS=off\n"} {
+	for path, text := range map[string]string{file: before, settings: "HOLDMAIL_ONION_LISTEN=" + r.socket + "\n"} {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -45,7 +45,7 @@ func TestTheOwnersCommandMakesTheRelayReachableByTor(t *testing.T) {
 		t.Fatalf("the command: %v\n%s\nTor:\n%s", err, out, node.log())
 	}
 	name := node.awaitHost(t, service)
-	for _, want := range []string{"http://" + name + "/didcomm", "remove the envelope", "PASS"} {
+	for _, want := range []string{"HiddenServicePort 80 unix:" + r.socket, "HiddenServiceExportCircuitID haproxy", "http://" + name + "/didcomm", "remove the envelope", "PASS"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the command does not say %q:\n%s", want, out)
 		}
