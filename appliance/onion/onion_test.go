@@ -55,3 +55,14 @@ func TestNamesBelowOne(t *testing.T) {
 		}
 	}
 }
+
+func TestWhatTorAloneCanFind(t *testing.T) {
+	for host, want := range map[string]bool{
+		duck: true, "abc.onion": true, "ABC.Onion.": true, "onion": true, "Onion.": true, "www." + duck: true,
+		"abc.onion.example": false, "abconion": false, "onion.example": false, "": false, ".": false,
+	} {
+		if got := onion.Is(host); got != want {
+			t.Errorf("Is(%q) = %v, want %v", host, got, want)
+		}
+	}
+}
