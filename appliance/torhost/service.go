@@ -16,7 +16,7 @@ import (
 )
 
 // ErrNoName: Tor has not named the service yet.
-var ErrNoName = errors.New("the service has no name yet, which Tor makes once it has read its torrc and reached its network")
+var ErrNoName = errors.New("the service has no name yet, which Tor makes as soon as it has read its torrc")
 
 // Name is the host name of the onion service in a folder, as Tor wrote it there.
 // It is ErrNoName until Tor did, and says so at once if the folder is one that Tor
