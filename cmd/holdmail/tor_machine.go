@@ -59,7 +59,8 @@ func (s torSetup) restartRelay(ctx context.Context, target string, changed bool)
 // openSocket lets Tor open the relay's socket, from the relay's next start on. Tor
 // keeps none of its user's groups but the first, and the relay is to have no part in
 // that one, whose members may command Tor: so the service manager gives the socket
-// away, which is there before the relay says that it is ready.
+// away, which is there before the relay says that it is ready. Where the socket or
+// the group is gone one day, the relay starts all the same (-).
 func (s torSetup) openSocket(ctx context.Context, target string) (changed bool, err error) {
 	if !filepath.IsAbs(target) || !s.managed() {
 		return false, nil
@@ -74,7 +75,7 @@ func (s torSetup) openSocket(ctx context.Context, target string) (changed bool, 
 		return false, err
 	}
 	changed, err = replace(f, text, "# By holdmail tor --write: Tor, whose group this is, may open the relay's socket.\n"+
-		"[Service]\nExecStartPost=+chgrp "+owner.Group+" "+unexpanded(target)+"\n")
+		"[Service]\nExecStartPost=-+chgrp "+owner.Group+" "+unexpanded(target)+"\n")
 	if err != nil {
 		return false, err
 	}

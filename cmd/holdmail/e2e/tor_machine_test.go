@@ -47,7 +47,7 @@ case "$*" in
 	"$HOLDMAIL" serve > "$PLACE/log" 2>&1 &
 	echo $! > "$PLACE/relay"
 	until [ -S /run/holdmail/onion.sock ]; do kill -0 $! || exit 1; done
-	$(sed -n s/^ExecStartPost=+//p /etc/systemd/system/holdmail.service.d/tor.conf)
+	$(sed -n s/^ExecStartPost=-+//p /etc/systemd/system/holdmail.service.d/tor.conf)
 esac
 `
 
@@ -78,7 +78,7 @@ func TestTheOwnersCommandSetsUpAMachineWithAServiceManager(t *testing.T) {
 		"unchanged /etc/tor/torrc\n",
 		"= third\n",
 		"nobody listens at 127.0.0.1:1, Tor's SOCKS port",
-		"= dropin\n# By holdmail tor --write: Tor, whose group this is, may open the relay's socket.\n[Service]\nExecStartPost=+chgrp debian-tor /run/holdmail/onion.sock\n",
+		"= dropin\n# By holdmail tor --write: Tor, whose group this is, may open the relay's socket.\n[Service]\nExecStartPost=-+chgrp debian-tor /run/holdmail/onion.sock\n",
 		"\nHiddenServiceDir /var/lib/tor/holdmail\nHiddenServicePort 80 unix:/run/holdmail/onion.sock\nHiddenServiceExportCircuitID haproxy\n# holdmail: end\n",
 		"= settings\nARCHON_DIDCOMM_PORT=" + port + "\nHOLDMAIL_ONION_NAME=pg6mmjiyjmcrsslvykfwnntlaru7p5svn6y2ymmju6nubxndf4pscryd.onion\nARCHON_DIDCOMM_TOR_PROXY=127.0.0.1:1\n",
 	} {
