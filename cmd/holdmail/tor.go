@@ -63,7 +63,7 @@ func (s torSetup) config() (appliance.Config, error) {
 	}
 	environ := os.Environ()
 	if os.Getenv("RUNTIME_DIRECTORY") == "" && exists(systemdRuns) {
-		environ = append(environ, "RUNTIME_DIRECTORY=/run/holdmail") // as the unit has it
+		environ = append(environ, "RUNTIME_DIRECTORY=/run/holdmail", "STATE_DIRECTORY=/var/lib/holdmail") // as the unit has them
 	}
 	config, _, err := appliance.Load(appliance.Flags{}, append(environ, torhost.Variables(text)...))
 	if err == nil && config.Onion.Listen == "" {

@@ -22,7 +22,7 @@ echo "ARCHON_DIDCOMM_PORT=$PORT" > /etc/holdmail/holdmail.env
 PATH=$PLACE/bin:$PATH
 for run in first second third; do
 	echo "= $run" | tee -a "$PLACE/told"
-	"$HOLDMAIL" tor --write --socks 127.0.0.1:1 --wait 1 2>&1 && exit 1
+	env -u HOME -u XDG_STATE_HOME "$HOLDMAIL" tor --write --socks 127.0.0.1:1 --wait 1 2>&1 && exit 1
 done
 kill "$(cat "$PLACE/relay")"
 echo = dropin; cat /etc/systemd/system/holdmail.service.d/tor.conf
