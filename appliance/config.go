@@ -241,7 +241,7 @@ func settings() []setting {
 			onionListen(func(c *Config) *string { return &c.Onion.Listen })},
 		{"HOLDMAIL_ONION_MODE", "onion-mode", "0660", "permissions of that socket: who may call",
 			fileMode(func(c *Config) *fs.FileMode { return &c.Onion.Mode })},
-		{"HOLDMAIL_ONION_GROUP", "onion-group", "", "group to give that socket to, such as Tor's; the relay must be in it",
+		{"HOLDMAIL_ONION_GROUP", "onion-group", "", "group to give that socket to, where no systemd does (docs/tor.md); the relay must be in it, and Tor's user have it as its first",
 			groupOf(func(c *Config) *string { return &c.Onion.Group })},
 		{"HOLDMAIL_ONION_CIRCUITS", "onion-circuits", "on", "Tor tells the circuits apart (HiddenServiceExportCircuitID haproxy), each of which is a source; it must, where this is on",
 			onOff(func(c *Config) *bool { return &c.Onion.Circuits })},

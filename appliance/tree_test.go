@@ -17,8 +17,8 @@ const module = "github.com/holdmail/holdmail"
 // layers is the order of the tree, lowest first.
 func layers() [][]string {
 	return [][]string{
-		{"storage", "storage/clock", "storage/ids", "systemd", "ratelimit", "appliance/did", "appliance/egress", "appliance/certificate", "appliance/source", "appliance/onion", "appliance/flight", "appliance/durable", "appliance/seal", "appliance/delivery", "appliance/torrc"},
-		{"storage/challenge", "appliance/door", "appliance/torhost"},
+		{"storage", "storage/clock", "storage/ids", "systemd", "ratelimit", "appliance/did", "appliance/certificate", "appliance/source", "appliance/onion", "appliance/flight", "appliance/durable", "appliance/seal", "appliance/delivery", "appliance/torrc"},
+		{"storage/challenge", "appliance/door", "appliance/egress", "appliance/torhost"},
 		{"storage/bolt", "storage/memory", "storage/storagetest", "appliance/resolve", "appliance/identity", "appliance/pairing", "appliance/pull/ledger"},
 		{"appliance/mailbox", "appliance/hookbox", "appliance/auth", "appliance/client", "appliance/outbound", "appliance/pull"},
 		{"appliance/door/didcomm", "appliance/door/webhook", "appliance/pickup"},

@@ -52,7 +52,8 @@ func NewCourier(o Options) *Courier {
 
 // Send posts body to an endpoint and returns what is answered with a 2xx, at most
 // 128 KiB. It follows no redirect. It returns ErrEndpoint for an endpoint that is
-// not Deliverable, ctx's error if that ends before, and else a *Failure.
+// not Deliverable, or whose name the proxy need not be asked for since no onion
+// service can have it, ctx's error if that ends before, and else a *Failure.
 func (c *Courier) Send(ctx context.Context, to Endpoint, mediaType string, body []byte) (answer []byte, err error) {
 	if err := to.Deliverable(); err != nil {
 		return nil, err

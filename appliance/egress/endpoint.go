@@ -8,6 +8,8 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+
+	"github.com/holdmail/holdmail/appliance/onion"
 )
 
 // ErrEndpoint is wrapped with one sentence that says what is wrong with an address.
@@ -97,7 +99,7 @@ func portOf(u *url.URL) (uint16, error) {
 }
 
 // Onion reports whether e is an onion service: only Tor knows the way there.
-func (e Endpoint) Onion() bool { return e.Host == "onion" || strings.HasSuffix(e.Host, ".onion") }
+func (e Endpoint) Onion() bool { return onion.Is(e.Host) }
 
 // Deliverable returns nil if bytes that a stranger chose may go to e, else
 // ErrEndpoint. Without TLS they could be commands to a service that speaks in

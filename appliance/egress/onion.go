@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"golang.org/x/net/proxy"
+
+	"github.com/holdmail/holdmail/appliance/onion"
 )
 
 // dialOnion has the proxy connect to an onion service. The name goes to the proxy
@@ -16,6 +18,10 @@ import (
 func (c *Courier) dialOnion(ctx context.Context, to Endpoint) (net.Conn, error) {
 	if c.options.Proxy == "" {
 		return nil, failed(Proxy, "this relay has no proxy for onion services", nil)
+	}
+	// A proxy that is not Tor would look for what no service can be called.
+	if !onion.Leads(to.Host) {
+		return nil, notEndpoint("its host is no onion service's: want 56 characters and .onion, none of them mistyped")
 	}
 	// Who sees two destinations with different credentials sends them by different
 	// circuits (Tor's IsolateSOCKSAuth, on by default).

@@ -2,6 +2,7 @@ package egress_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -15,8 +16,11 @@ import (
 	"github.com/holdmail/holdmail/appliance/egress"
 )
 
-// onionName is nobody's service.
-const onionName = "p4ok4vrjjwqgb5ygu6udij3x6fdpmhwmtdmicvmxd2aqaxff5xzyqoqd.onion"
+// Names that are nobody's services.
+const (
+	onionName  = "p4ok4vrjjwqgb5ygu6udij3x6fdpmhwmtdmicvmxd2aqaxff5xzyqoqd.onion"
+	otherOnion = "3euyuegrwbzvqn64jpmf3ldedmhtz3zhur7f2u5fj4xt6wzpz75mkmid.onion"
+)
 
 // asked is what a client asks a SOCKS5 proxy for.
 type asked struct{ user, password, host, port string }
@@ -96,6 +100,18 @@ func TestOnionServicesAreReachedByTheProxyAlone(t *testing.T) {
 	}
 }
 
+func TestNamesThatNoOnionServiceHasDoNotReachTheProxy(t *testing.T) {
+	proxied := egress.NewCourier(egress.Options{Onion: patient, Proxy: listen(t, func(net.Conn) { t.Error("the proxy was called") })})
+	alone := egress.NewCourier(egress.Options{Onion: patient})
+	for _, host := range []string{"onion", "abc.onion", "expyuzz4wqqyqhjn.onion", "o" + onionName[1:], onionName + ".onion", onionName[1:]} {
+		if _, err := send(t, proxied, "http://"+host); !errors.Is(err, egress.ErrEndpoint) {
+			t.Errorf("%s: %v, want ErrEndpoint", host, err)
+		}
+		_, err := send(t, alone, "http://"+host) // whatever the name (relay spec §2.7)
+		wantFailure(t, err, egress.Proxy, "this relay has no proxy for onion services")
+	}
+}
+
 func TestEveryDestinationHasCircuitsOfItsOwn(t *testing.T) {
 	service := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	t.Cleanup(service.Close)
@@ -111,7 +127,7 @@ func TestEveryDestinationHasCircuitsOfItsOwn(t *testing.T) {
 		return asked{user: a.user, password: a.password}
 	}
 	c := egress.NewCourier(egress.Options{Proxy: proxy, Onion: patient})
-	first, other := circuit(c, onionName), circuit(c, "other.onion")
+	first, other := circuit(c, onionName), circuit(c, otherOnion)
 	if again := circuit(c, onionName); first != again || first == other {
 		t.Errorf("one host: %v and %v; another: %v", first, again, other)
 	}
@@ -129,7 +145,7 @@ func TestAnOnionServiceMayHaveACertificate(t *testing.T) {
 	if answer, err := send(t, c, "https://"+onionName); err != nil || string(answer) != "hello" {
 		t.Errorf("answer = %q, %v", answer, err)
 	}
-	_, err := send(t, c, "https://other.onion")
+	_, err := send(t, c, "https://"+otherOnion)
 	wantFailure(t, err, egress.TLS, "the endpoint's certificate is for another name")
 }
 

@@ -68,6 +68,7 @@ func over(conn net.Conn) *http.Transport {
 		DialContext:            dial,
 		DialTLSContext:         dial, // the handshake is over
 		DisableCompression:     true, // a few bytes must stay a few
+		MaxIdleConnsPerHost:    -1,   // what comes after the answer is not read
 		MaxResponseHeaderBytes: maxHeader,
 	}
 }

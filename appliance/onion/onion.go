@@ -36,6 +36,20 @@ func Valid(host string) bool {
 	return string(sum) == string(checksum(key))
 }
 
+// Is reports whether Tor alone can find host, valid or not, in any case, and with or
+// without a dot at its end. To ask anybody else would tell strangers of it (RFC 7686).
+func Is(host string) bool {
+	host = strings.ToLower(strings.TrimSuffix(host, "."))
+	return host == suffix[1:] || strings.HasSuffix(host, suffix)
+}
+
+// Leads reports whether host is such a name, or one below it, which Tor brings to
+// the same service.
+func Leads(host string) bool {
+	below, found := strings.CutSuffix(strings.ToLower(host), suffix)
+	return found && Valid(below[strings.LastIndex(below, ".")+1:]+suffix)
+}
+
 // checksum is what follows the key of a service in its name.
 func checksum(key []byte) []byte {
 	sum := sha3.Sum256(append(append([]byte(".onion checksum"), key...), version))

@@ -43,3 +43,26 @@ func TestNames(t *testing.T) {
 		})
 	}
 }
+
+func TestNamesBelowOne(t *testing.T) {
+	for host, want := range map[string]bool{
+		duck: true, "www." + duck: true, "a.b." + strings.ToUpper(duck): true,
+		"www" + duck: false, duck + ".": false, duck + ".onion": false, duck + ".example": false,
+		"onion": false, ".onion": false, "www.e" + duck[1:]: false, "": false,
+	} {
+		if got := onion.Leads(host); got != want {
+			t.Errorf("Leads(%q) = %v, want %v", host, got, want)
+		}
+	}
+}
+
+func TestWhatTorAloneCanFind(t *testing.T) {
+	for host, want := range map[string]bool{
+		duck: true, "abc.onion": true, "ABC.Onion.": true, "onion": true, "Onion.": true, "www." + duck: true,
+		"abc.onion.example": false, "abconion": false, "onion.example": false, "": false, ".": false,
+	} {
+		if got := onion.Is(host); got != want {
+			t.Errorf("Is(%q) = %v, want %v", host, got, want)
+		}
+	}
+}

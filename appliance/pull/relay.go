@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/holdmail/holdmail/appliance/delivery"
+	"github.com/holdmail/holdmail/appliance/onion"
 	"github.com/holdmail/holdmail/appliance/pull/ledger"
 )
 
@@ -48,11 +49,11 @@ func NewRelay(address, token, socks string) (*Relay, error) {
 	if err != nil || u.Host == "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
 		return nil, errors.New("a relay's address is a URL such as https://relay.example")
 	}
-	onion := strings.HasSuffix(u.Hostname(), ".onion")
+	byTor := onion.Is(u.Hostname())
 	switch {
-	case onion && socks == "":
+	case byTor && socks == "":
 		return nil, errors.New("an onion address is reached through a SOCKS proxy: name Tor's, such as 127.0.0.1:9050")
-	case u.Scheme == "https", u.Scheme == "http" && (onion || isLoopback(u.Hostname())):
+	case u.Scheme == "https", u.Scheme == "http" && (byTor || isLoopback(u.Hostname())):
 	default:
 		return nil, errors.New("a relay's address is https, or http on this machine alone: on any other way the token could be overheard")
 	}

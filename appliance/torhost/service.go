@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -15,7 +16,7 @@ import (
 )
 
 // ErrNoName: Tor has not named the service yet.
-var ErrNoName = errors.New("the service has no name yet, which Tor makes once it has read its torrc and reached its network")
+var ErrNoName = errors.New("the service has no name yet, which Tor makes as soon as it has read its torrc")
 
 // Name is the host name of the onion service in a folder, as Tor wrote it there.
 // It is ErrNoName until Tor did, and says so at once if the folder is one that Tor
@@ -83,4 +84,21 @@ func Entrance(target string, tor User) error {
 		return tor.enters(target)
 	}
 	return nil
+}
+
+// OpenedSince reports whether a relay's socket, which each start of it makes anew, is
+// younger than the last change of the files, those that are there. Of a port it
+// cannot be told, and is taken to be so.
+func OpenedSince(target string, files ...string) bool {
+	if !filepath.IsAbs(target) {
+		return true
+	}
+	socket, err := os.Stat(target)
+	if err != nil {
+		return false
+	}
+	return !slices.ContainsFunc(files, func(file string) bool {
+		stat, err := os.Stat(file)
+		return err == nil && stat.ModTime().After(socket.ModTime())
+	})
 }

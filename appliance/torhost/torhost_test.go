@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/holdmail/holdmail/appliance/torhost"
 )
@@ -154,6 +155,32 @@ func TestWhoListens(t *testing.T) {
 	}
 	if err := torhost.Socks("127.0.0.1:1"); err == nil || !strings.Contains(err.Error(), "--socks") {
 		t.Errorf("Socks of none = %v", err)
+	}
+}
+
+func TestASocketIsOlderThanWhatChangedSince(t *testing.T) {
+	dir, at := t.TempDir(), time.Now()
+	socket, older, younger := filepath.Join(dir, "onion.sock"), filepath.Join(dir, "older"), filepath.Join(dir, "younger")
+	for path, age := range map[string]time.Duration{socket: time.Hour, older: 2 * time.Hour, younger: 0} {
+		write(t, path, "", 0o600)
+		if err := os.Chtimes(path, at, at.Add(-age)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, tt := range []struct {
+		target string
+		files  []string
+		want   bool
+	}{
+		{socket, []string{older}, true},
+		{socket, []string{older, younger}, false},
+		{socket, []string{filepath.Join(dir, "none"), older}, true},
+		{filepath.Join(dir, "none"), nil, false},
+		{"127.0.0.1:4237", []string{younger}, true},
+	} {
+		if got := torhost.OpenedSince(tt.target, tt.files...); got != tt.want {
+			t.Errorf("OpenedSince(%q, %q) = %v, want %v", tt.target, tt.files, got, tt.want)
+		}
 	}
 }
 

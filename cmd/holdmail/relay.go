@@ -5,10 +5,10 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"strings"
 
 	"github.com/holdmail/holdmail/appliance"
 	"github.com/holdmail/holdmail/appliance/client"
+	"github.com/holdmail/holdmail/appliance/onion"
 )
 
 // relayFlags say which relay is called, and by which way.
@@ -49,11 +49,10 @@ func (f relayFlags) client() (*client.Client, error) {
 	}
 }
 
-// isOnion reports whether only Tor can find an address. To look it up elsewhere
-// would tell strangers of it.
+// isOnion reports whether only Tor can find an address.
 func isOnion(address string) bool {
 	u, err := url.Parse(address)
-	return err == nil && strings.HasSuffix(strings.ToLower(u.Hostname()), ".onion")
+	return err == nil && onion.Is(u.Hostname())
 }
 
 // hasProxy reports whether the environment names a proxy for an address.

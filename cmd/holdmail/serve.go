@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"os"
 
 	"github.com/holdmail/holdmail/appliance"
@@ -19,6 +20,9 @@ func (s serve) Run(ctx context.Context) error {
 	}
 	config.Version = linkedVersion()
 	log := appliance.NewLog(config, os.Stderr, os.Getenv("JOURNAL_STREAM"))
+	// What net/http says of strangers' broken answers, it says to everybody's log.
+	slog.SetLogLoggerLevel(slog.LevelDebug)
+	slog.SetDefault(log)
 	for _, w := range warnings {
 		log.Warn(w)
 	}

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
-	"time"
 
 	"github.com/holdmail/holdmail/appliance"
 	"github.com/holdmail/holdmail/appliance/torhost"
@@ -16,7 +14,6 @@ import (
 const (
 	systemTorrc   = "/etc/tor/torrc"
 	systemDefault = "/usr/share/tor/tor-service-defaults-torrc" // of Debian's package
-	systemdRuns   = "/run/systemd/system"                       // is there where systemd runs
 )
 
 // torSetup helps the owner to make the relay reachable by Tor.
@@ -66,7 +63,7 @@ func (s torSetup) config() (appliance.Config, error) {
 	}
 	environ := os.Environ()
 	if os.Getenv("RUNTIME_DIRECTORY") == "" && exists(systemdRuns) {
-		environ = append(environ, "RUNTIME_DIRECTORY=/run/holdmail") // as the unit has it
+		environ = append(environ, "RUNTIME_DIRECTORY=/run/holdmail", "STATE_DIRECTORY=/var/lib/holdmail") // as the unit has them
 	}
 	config, _, err := appliance.Load(appliance.Flags{}, append(environ, torhost.Variables(text)...))
 	if err == nil && config.Onion.Listen == "" {
@@ -102,36 +99,6 @@ func (s torSetup) announce(name string, config appliance.Config) error {
 	return err
 }
 
-// prove carries an envelope to the address and back, by Tor.
-func (s torSetup) prove(ctx context.Context) error {
-	config, err := s.config()
-	if err != nil {
-		return err
-	}
-	if err := errors.Join(torhost.Entrance(config.Onion.Listen, s.owner()), torhost.Socks(s.Socks)); err != nil {
-		return err
-	}
-	name, err := s.name()
-	if err != nil {
-		return err
-	}
-	address := "http://" + name + config.BasePath
-	relay, err := relayFlags{URL: address, Socks: s.Socks}.client()
-	if err != nil {
-		return err
-	}
-	fmt.Println("waiting until the address can be found in Tor's network ...")
-	last := errors.New("it was not tried")
-	err = s.await(ctx, func(ctx context.Context) bool {
-		last = relay.Health(ctx)
-		return last == nil
-	})
-	if err != nil {
-		return s.unproved(ctx, last)
-	}
-	return prove(ctx, address, relay)
-}
-
 // name is that of the service, as far as we may see it.
 func (s torSetup) name() (string, error) { return torhost.Name(s.ServiceDir, s.owner()) }
 
@@ -148,25 +115,4 @@ func (s torSetup) owner() torhost.User {
 		}
 	}
 	return torhost.User{}
-}
-
-// await asks every second until done says true, or the time is over.
-func (s torSetup) await(ctx context.Context, done func(context.Context) bool) error {
-	ctx, cancel := context.WithTimeout(ctx, time.Duration(s.Wait)*time.Second)
-	defer cancel()
-	tick := time.NewTicker(time.Second)
-	defer tick.Stop()
-	for !done(ctx) {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-tick.C:
-		}
-	}
-	return nil
-}
-
-func exists(path string) bool {
-	_, err := os.Stat(filepath.Clean(path))
-	return err == nil
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -16,13 +15,7 @@ import (
 	"github.com/holdmail/holdmail/appliance/torrc"
 )
 
-const (
-	dropIn        = "/etc/systemd/system/holdmail.service.d/tor.conf"
-	appArmor      = "/etc/apparmor.d/system_tor"
-	appArmorLocal = "/etc/apparmor.d/local/system_tor"
-	appArmorRuns  = "/sys/kernel/security/apparmor" // is there where AppArmor runs
-	torProxy      = "ARCHON_DIDCOMM_TOR_PROXY"
-)
+const torProxy = "ARCHON_DIDCOMM_TOR_PROXY"
 
 // write makes Tor serve the relay, and tells each change. What is right already
 // it leaves alone.
@@ -49,7 +42,7 @@ func (s torSetup) write(ctx context.Context, config appliance.Config, service to
 	if err != nil {
 		return asRoot(err)
 	}
-	if err := s.restartRelay(ctx, opened || named); err != nil {
+	if err := s.restartRelay(ctx, service.Target, opened || named); err != nil {
 		return err
 	}
 	return s.announce(name, config)
@@ -85,72 +78,6 @@ func (s torSetup) verify(ctx context.Context, candidate string) error {
 	return nil
 }
 
-// openSocket lets Tor open the relay's socket. Tor keeps none of its user's
-// groups but the first, and the relay is to have no part in that one, whose members
-// may command Tor: so the service manager gives the socket away.
-func (s torSetup) openSocket(ctx context.Context, target string) (changed bool, err error) {
-	if !filepath.IsAbs(target) || !s.managed() {
-		return false, nil
-	}
-	owner := s.owner()
-	if owner.Name == "" {
-		return false, fmt.Errorf("it is not known whom Tor runs as: say so in %s by a line such as User debian-tor", s.Torrc)
-	}
-	f := torhost.File{Path: dropIn}
-	text, err := f.Read()
-	if err != nil {
-		return false, err
-	}
-	changed, err = replace(f, text, "# By holdmail tor --write: Tor, whose group this is, may open the relay's socket.\n"+
-		"[Service]\nExecStartPost=+chgrp "+owner.Group+" "+target+"\n")
-	if err != nil {
-		return false, err
-	}
-	return changed, s.confine(ctx, target)
-}
-
-// confine adds the socket to what AppArmor lets Tor open, where it confines Tor.
-func (s torSetup) confine(ctx context.Context, target string) error {
-	f := torhost.File{Path: appArmorLocal}
-	text, err := f.Read()
-	rule := target + " rw,\n"
-	if err != nil || !exists(appArmor) || !exists(filepath.Dir(appArmorLocal)) || strings.Contains(text, rule) {
-		return err
-	}
-	if text != "" && !strings.HasSuffix(text, "\n") {
-		text += "\n"
-	}
-	if err := f.Replace(text + rule); err != nil {
-		return err
-	}
-	fmt.Println("wrote", appArmorLocal)
-	if !exists(appArmorRuns) {
-		return nil // it is read once AppArmor runs
-	}
-	return command(ctx, "apparmor_parser", "-r", appArmor)
-}
-
-// managed reports whether the service manager runs both Tor and the relay.
-func (s torSetup) managed() bool { return s.Torrc == systemTorrc && exists(systemdRuns) }
-
-func (s torSetup) reloadTor(ctx context.Context, changed bool) error {
-	if !s.managed() {
-		if changed {
-			fmt.Println("now let Tor read it: start Tor, or send it SIGHUP")
-		}
-		return nil
-	}
-	unit := "tor.service"
-	if exists("/lib/systemd/system/tor@default.service") {
-		unit = "tor@default.service" // of Debian, where tor.service is a name for all
-	}
-	// Without a name it may be that Tor has not read what an earlier run wrote.
-	if _, err := s.name(); changed || errors.Is(err, torhost.ErrNoName) {
-		return command(ctx, "systemctl", "reload-or-restart", unit)
-	}
-	return command(ctx, "systemctl", "start", unit)
-}
-
 // awaitName waits until Tor has made the service.
 func (s torSetup) awaitName(ctx context.Context) (name string, err error) {
 	fmt.Println("waiting for Tor to name the service ...")
@@ -184,20 +111,6 @@ func sets(text, name string) bool {
 	return slices.ContainsFunc(torhost.Variables(text), func(v string) bool { return strings.HasPrefix(v, name+"=") })
 }
 
-func (s torSetup) restartRelay(ctx context.Context, changed bool) error {
-	switch {
-	case !changed:
-		return nil
-	case !s.managed():
-		fmt.Println("now restart the relay, so that it reads its settings")
-		return nil
-	}
-	if err := command(ctx, "systemctl", "daemon-reload"); err != nil {
-		return err
-	}
-	return command(ctx, "systemctl", "restart", "holdmail.service")
-}
-
 // replace writes text unless it is there already, and tells.
 func replace(f torhost.File, old, text string) (changed bool, err error) {
 	if old == text {
@@ -209,13 +122,6 @@ func replace(f torhost.File, old, text string) (changed bool, err error) {
 	}
 	fmt.Println("wrote", f.Path)
 	return true, nil
-}
-
-func command(ctx context.Context, name string, args ...string) error {
-	if out, err := exec.CommandContext(ctx, name, args...).CombinedOutput(); err != nil {
-		return fmt.Errorf("%s %s: %w\n%s", name, strings.Join(args, " "), err, out)
-	}
-	return nil
 }
 
 // asRoot is err, with what to do if it is for want of permission.

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"bytes"
+	"crypto/tls"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -180,15 +181,57 @@ func TestNoRedirectIsFollowed(t *testing.T) {
 	})
 	near := startRelay(t, "SSL_CERT_FILE="+host.Trust)
 	ann := newWallet(t)
-	for _, status := range []int{301, 302, 303, 307, 308} {
+	for status := 300; status <= 308; status++ {
 		a := near.deliver(t, ann, fmt.Sprintf("https://localhost:%s/%d", host.Port, status), envelope(700, "x", ann))
 		want := fmt.Sprintf("the endpoint redirects (%d), and redirects are not followed", status)
 		if said := wantRefusal(t, a, http.StatusBadGateway); said != want {
 			t.Errorf("%d: %q", status, said)
 		}
 	}
-	if host.asked.Load() != 5 || elsewhere.asked.Load() != 0 {
+	if host.asked.Load() != 9 || elsewhere.asked.Load() != 0 {
 		t.Errorf("%d calls there, %d elsewhere", host.asked.Load(), elsewhere.asked.Load())
+	}
+}
+
+// What a stranger's server says, and when, is for the relay's log to tell as it tells
+// all else: in its format, at its level.
+func TestWhatAStrangersServerSaysStaysInTheLogsOwnWords(t *testing.T) {
+	t.Parallel()
+	ca := newAuthority(t)
+	issued := ca.issue(t, "localhost")
+	cert, err := tls.LoadX509KeyPair(issued.Chain, issued.Key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: []tls.Certificate{cert}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() { // before it is asked
+				io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}level=ERROR msg=chosen")
+				io.Copy(io.Discard, conn)
+				conn.Close()
+			}()
+		}
+	}()
+	near := startRelay(t, "SSL_CERT_FILE="+ca.File, "HOLDMAIL_LOG_FORMAT=json", "HOLDMAIL_LOG_LEVEL=debug")
+	ann := newWallet(t)
+	_, port, _ := net.SplitHostPort(l.Addr().String())
+	eventually(t, time.Minute, func() (bool, string) {
+		near.deliver(t, ann, "https://localhost:"+port, envelope(700, "x", ann))
+		return strings.Contains(near.log.String(), "Unsolicited response"), near.log.String()
+	})
+	for line := range strings.Lines(near.log.String()) {
+		if !json.Valid([]byte(strings.TrimPrefix(line, "  | "))) {
+			t.Errorf("a line of the log is no record: %s", line)
+		}
 	}
 }
 

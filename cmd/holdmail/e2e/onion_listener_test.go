@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // onionRelay is a relay that Tor could bring callers to, by a socket. It keeps
@@ -142,12 +143,38 @@ func TestOnlyACircuitComesIn(t *testing.T) {
 		"PROXY TCP6 fc00:dead:beef:4dae::1 ::1 65535 42\r\n",
 		"PROXY TCP6 fc00:dead:beef:4dad:0:1:0:1 ::1 65535 42\r\n", // within the /64, not the /96
 		"PROXY UNKNOWN\r\n",
+		"PROXY TCP6 fc00:dead:beef:4dad::1 ::1 65535 42", // the request comes on the same line
+		"PROXY TCP6 fc00:dead:beef:4dad::1 ::1 65535 42" + strings.Repeat(" ", 5000) + "\r\n",
+		"\r\n\r\n\x00\r\nQUIT\n\x20\x00\x00\x00",                               // version 2, of nobody
+		"\r\n\r\n\x00\r\nQUIT\n\x21\x21\xff\xff" + strings.Repeat("x", 70_000), // version 2, and long
+		"\x16\x03\x01\x00\x05hello",                                            // TLS
 	} {
 		if a, err := r.saying(t, header).call(http.MethodGet, "/api/v1/challenge", "", nil); err == nil {
 			t.Errorf("after %q: %d %s, want a connection that ends", header, a.Status, a.Body)
 		}
 	}
 	r.by(t, 1).wantChallenge(t)
+}
+
+func TestAHeaderThatDoesNotComeIsNotWaitedForLong(t *testing.T) {
+	t.Parallel()
+	r := startOnion(t)
+	for _, part := range []string{"", "P", "PROXY TCP6 fc00:dead:beef:4dad::1 "} {
+		conn, err := net.Dial("unix", r.socket)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		if _, err := io.WriteString(conn, part); err != nil {
+			t.Fatal(err)
+		}
+		if err := conn.SetReadDeadline(time.Now().Add(20 * time.Second)); err != nil {
+			t.Fatal(err)
+		}
+		if n, err := io.Copy(io.Discard, conn); err != nil {
+			t.Errorf("after %q: %d bytes, then %v; want the end", part, n, err)
+		}
+	}
 }
 
 func TestATorThatTellsNoCircuits(t *testing.T) {

@@ -10,17 +10,22 @@ import (
 )
 
 // One command takes an owner from a Tor that knows of no relay to an address that
-// is proved to lead to it; a second time it changes nothing.
+// is proved to lead to it; a second time it changes nothing. Tor is a user of its own,
+// whose group has the relay's socket, as the service manager would give it.
 func TestTheOwnersCommandMakesTheRelayReachableByTor(t *testing.T) {
 	t.Parallel()
-	r, dir, socks := startRelay(t), t.TempDir(), "127.0.0.1:"+freePort(t)
+	r, dir, socks := startOnion(t), t.TempDir(), "127.0.0.1:"+freePort(t)
 	file, settings, service := filepath.Join(dir, "torrc"), filepath.Join(dir, "holdmail.env"), filepath.Join(dir, "service")
-	before := startTorNetwork(t) + "SocksPort " + socks + "\nDataDirectory " + filepath.Join(dir, "data") + "\nLog notice file " + filepath.Join(dir, "log") + "\n"
-	for path, text := range map[string]string{file: before, settings: "HOLDMAIL_ONION_LISTEN=" + r.URL[len("http://"):] + "\nHOLDMAIL_ONION_CIRCUITS=off\n"} {
+	before := startTorNetwork(t) + "User debian-tor\nSocksPort " + socks + "\nDataDirectory " + filepath.Join(dir, "data") + "\nLog notice file " + filepath.Join(dir, "log") + "\n"
+	for path, text := range map[string]string{file: before, settings: "HOLDMAIL_ONION_LISTEN=" + r.socket + "\n"} {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
+	openToAll(t, filepath.Dir(r.socket))
+	openToAll(t, dir)
+	command(t, "chown", "debian-tor", dir)
+	command(t, "chgrp", "debian-tor", r.socket)
 	setUp := func() (*exec.Cmd, *output) {
 		out := &output{}
 		cmd := exec.CommandContext(t.Context(), binary, "tor", "--write", "--torrc", file, "--service-dir", service, "--env-file", settings, "--socks", socks)
@@ -45,7 +50,7 @@ func TestTheOwnersCommandMakesTheRelayReachableByTor(t *testing.T) {
 		t.Fatalf("the command: %v\n%s\nTor:\n%s", err, out, node.log())
 	}
 	name := node.awaitHost(t, service)
-	for _, want := range []string{"http://" + name + "/didcomm", "remove the envelope", "PASS"} {
+	for _, want := range []string{"HiddenServicePort 80 unix:" + r.socket, "HiddenServiceExportCircuitID haproxy", "http://" + name + "/didcomm", "remove the envelope", "PASS"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the command does not say %q:\n%s", want, out)
 		}
@@ -69,5 +74,15 @@ func TestTheOwnersCommandMakesTheRelayReachableByTor(t *testing.T) {
 	}
 	if text, err := os.ReadFile(backups[0]); err != nil || string(text) != before {
 		t.Errorf("the backup is %q, %v; want the torrc as it was", text, err)
+	}
+}
+
+// openToAll lets every user come by a test's folder, and by the one above it.
+func openToAll(t testing.TB, dir string) {
+	t.Helper()
+	for _, folder := range []string{dir, filepath.Dir(dir)} {
+		if err := os.Chmod(folder, 0o755); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
