@@ -17,8 +17,11 @@ const (
 	queueFor = 5 * time.Second
 	// busyRetryAfter is when those come again who have waited in vain.
 	busyRetryAfter = 2 * time.Second
-	// headerRoom is more than the server lets headers and URL take, in bytes.
-	headerRoom = 48 << 10
+	// headerRoom is more than headerBytes can be of what the server lets in: lines of
+	// five bytes, each counted as a name and a value of one.
+	headerRoom = 96 << 10
+	// headerForm is what stands around a header, in bytes, before quoting doubles it.
+	headerForm = len(`["",{"base64":""}],`)/2 + 1
 )
 
 // PlaintextFor is what is sealed of a delivery with a body of so many bytes, at most.
@@ -62,12 +65,13 @@ func (d *Door) need(r *http.Request) int64 {
 	return memory(length, headerBytes(r))
 }
 
-// headerBytes is about what headers and URL take, in bytes.
+// headerBytes is what headers and URL take, in bytes: half of what is written down
+// of them at the most.
 func headerBytes(r *http.Request) int64 {
 	size := len(r.RequestURI) + len(r.Host)
 	for name, values := range r.Header {
 		for _, value := range values {
-			size += len(name) + len(value) + len(`["",""],`)
+			size += len(name) + len(value) + headerForm
 		}
 	}
 	return int64(size)
