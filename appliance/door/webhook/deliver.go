@@ -14,6 +14,7 @@ import (
 // computer says to it, or with a plain 200. To any other address there is nothing,
 // and nothing is read.
 func (d *Door) deliver(w http.ResponseWriter, r *http.Request) error {
+	w.Header().Set("Cache-Control", "no-store") // a refusal of today is none of tomorrow
 	hook, ok := d.hook(r)
 	if !ok {
 		if err := d.Budgets.Stranger(r); err != nil {
@@ -37,7 +38,6 @@ func (d *Door) deliver(w http.ResponseWriter, r *http.Request) error {
 	if err := r.Context().Err(); err != nil {
 		return err
 	}
-	w.Header().Set("Cache-Control", "no-store")
 	if answer == nil {
 		return plain(w, r)
 	}
