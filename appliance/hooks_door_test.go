@@ -29,12 +29,24 @@ type hookRelay struct {
 
 func startHooks(t testing.TB, c Config) hookRelay {
 	t.Helper()
-	r := hookRelay{key: newKey(t), t: t}
+	r := hookRelay{key: newKey(t), t: t}.again(c)
+	r.register()
+	return r
+}
+
+// again is the relay after a start with c.
+func (r hookRelay) again(c Config) hookRelay {
+	r.t.Helper()
 	setup := r.key.Setup()
 	c.Hooks.Setup = &setup
-	r.url, r.stop = start(t, c, nil)
-	r.home("PUT", "/relay/v1/hooks", fmt.Sprintf(`{"hooks":["%x"]}`, sha256.Sum256([]byte(hookID))), http.StatusNoContent, nil)
+	r.url, r.stop = start(r.t, c, nil)
 	return r
+}
+
+// register names the one address, as the home computer does whenever it comes back.
+func (r hookRelay) register() {
+	r.t.Helper()
+	r.home("PUT", "/relay/v1/hooks", fmt.Sprintf(`{"hooks":["%x"]}`, sha256.Sum256([]byte(hookID))), http.StatusNoContent, nil)
 }
 
 // home makes a call of the home computer, and reads its answer into said.
