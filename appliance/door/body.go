@@ -47,8 +47,8 @@ func Body(r *http.Request, limit int64) ([]byte, error) {
 // errors are those of Body. What it holds, RoomFor(limit) at most, the caller has
 // made room for.
 func Raw(r *http.Request, limit int64) ([]byte, error) {
-	if r.ContentLength > limit {
-		return nil, tooLarge(limit)
+	if err := RawRefusedUnread(r, limit); err != nil {
+		return nil, err
 	}
 	in := &wire{body: r.Body, left: limit}
 	body, err := readAll(in, nil, r.ContentLength, limit)
@@ -56,6 +56,15 @@ func Raw(r *http.Request, limit int64) ([]byte, error) {
 		return nil, in.refusal(err, limit)
 	}
 	return body, nil
+}
+
+// RawRefusedUnread returns the error with which Raw refuses a request by its headers
+// alone, or nil.
+func RawRefusedUnread(r *http.Request, limit int64) error {
+	if r.ContentLength > limit {
+		return tooLarge(limit)
+	}
+	return nil
 }
 
 // RefusedUnread returns the error with which Body refuses a request by its headers

@@ -79,6 +79,10 @@ func headerBytes(r *http.Request) int64 {
 
 // body reads a delivery's body as it was sent.
 func (d *Door) body(r *http.Request) ([]byte, error) {
+	// Before all else: for what is too long no memory will ever do.
+	if err := door.RawRefusedUnread(r, d.MaxBody); err != nil {
+		return nil, err
+	}
 	if err := d.makeRoom(r); err != nil {
 		return nil, err
 	}
