@@ -21,25 +21,30 @@ const hookID = "sms-0123456789abcdef"
 
 // hookRelay is a relay with a webhook door and one registered address.
 type hookRelay struct {
-	url  string
-	key  seal.Key
-	stop func()
-	t    testing.TB
+	url    string
+	key    seal.Key
+	client *http.Client
+	stop   func()
+	t      testing.TB
 }
 
 func startHooks(t testing.TB, c Config) hookRelay {
 	t.Helper()
-	r := hookRelay{key: newKey(t), t: t}.again(c)
+	r := hookRelay{key: newKey(t), client: http.DefaultClient, t: t}.again(c)
 	r.register()
 	return r
 }
 
-// again is the relay after a start with c.
-func (r hookRelay) again(c Config) hookRelay {
+// again is the relay after a start with c, and with what is changed of it.
+func (r hookRelay) again(c Config, changed ...func(*Appliance)) hookRelay {
 	r.t.Helper()
 	setup := r.key.Setup()
 	c.Hooks.Setup = &setup
-	r.url, r.stop = start(r.t, c, nil)
+	r.url, r.stop = start(r.t, c, func(a *Appliance) {
+		for _, change := range changed {
+			change(a)
+		}
+	})
 	return r
 }
 
@@ -72,7 +77,7 @@ func (r hookRelay) call(method, path, body string, headers ...string) *http.Resp
 	for i := 0; i < len(headers); i += 2 {
 		request.Header.Set(headers[i], headers[i+1])
 	}
-	answer, err := http.DefaultClient.Do(request)
+	answer, err := r.client.Do(request)
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -283,7 +288,7 @@ func TestWithoutASetupCodeThereIsNoWebhookDoor(t *testing.T) {
 	c.Engine = "memory"
 	url, stop := start(t, c, nil)
 	defer stop()
-	r := hookRelay{url: url, t: t}
+	r := hookRelay{url: url, client: http.DefaultClient, t: t}
 	for _, call := range [][2]string{{"POST", "/hooks/" + hookID}, {"PUT", "/hooks/" + hookID}, {"GET", "/relay/v1/status"}, {"GET", "/relay/v1/next"}} {
 		if got := r.call(call[0], call[1], ""); got.StatusCode != http.StatusNotFound {
 			t.Errorf("%s %s: %s, want 404", call[0], call[1], got.Status)
