@@ -5,23 +5,31 @@ import (
 	"unicode/utf8"
 )
 
-// Forms of what surrounds the parts of a request in JSON, for their length.
+// What surrounds the parts of a request in JSON.
 const (
-	requestForm = `{"method":,"url":,"headers":[],"body":{"text":}}`
+	requestForm = `{"method":,"url":,"headers":[],"body":}`
 	headerForm  = `[,],`
+	textForm    = `{"text":""}`
 	base64Form  = `{"base64":""}`
 )
 
-// room is what AppendJSON appends, or a few bytes more.
-func (r Request) room() int {
+// headRoom is what AppendJSON appends besides the body, or a byte more.
+func (r Request) headRoom() int {
 	size := len(requestForm) + textRoom(r.Method) + textRoom(r.URL)
 	for _, h := range r.Headers {
 		size += len(headerForm) + textRoom(h[0]) + textRoom(h[1])
 	}
-	if isText(r.Body) {
-		return size + quoted(r.Body) + len(`""`)
+	return size
+}
+
+// bodyRoom is what it appends of the body, and whether that is written as text.
+func bodyRoom(body []byte) (size int, isText bool) {
+	if utf8.Valid(body) {
+		if size = quoted(body); size <= 2*len(body) {
+			return len(textForm) + size, true
+		}
 	}
-	return size + base64Room(len(r.Body))
+	return base64Room(len(body)), false
 }
 
 func textRoom(s string) int {
