@@ -27,7 +27,7 @@ func (d *Door) deliver(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	sender, err := d.keep(r, hook)
-	if errors.Is(err, flight.ErrBusy) {
+	if lacksMemory(err) {
 		giveBack() // it will come again, and has cost nothing
 	}
 	if err != nil {
@@ -63,9 +63,15 @@ func (d *Door) plaintext(r *http.Request) ([]byte, error) {
 	return d.requestOf(r, body).AppendJSON(nil), nil
 }
 
-// unread ends the connection with a refusal that comes before the body.
+// lacksMemory reports whether that is all that kept a delivery out: there was none
+// for it, or what it had was needed for one that comes faster.
+func lacksMemory(err error) bool {
+	return errors.Is(err, flight.ErrBusy) || errors.Is(err, flight.ErrEnded)
+}
+
+// unread ends the connection with a refusal that comes before all of the body.
 func unread(r *http.Request, err error) error {
-	if !hasBody(r) || !errors.Is(err, flight.ErrBusy) && !errors.Is(err, flight.ErrEnded) {
+	if !hasBody(r) || !lacksMemory(err) {
 		return err
 	}
 	e := unavailable(flight.ErrBusy.Error(), busyRetryAfter)
