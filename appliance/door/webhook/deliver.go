@@ -22,9 +22,9 @@ func (d *Door) deliver(w http.ResponseWriter, r *http.Request) error {
 		}
 		return &door.Error{Status: http.StatusNotFound, Message: "no such call", Close: hasBody(r)}
 	}
-	giveBack, err := d.Budgets.Delivery(r, hook)
+	giveBack, err := d.admit(r, hook)
 	if err != nil {
-		return err
+		return unread(r, err)
 	}
 	sender, err := d.keep(r, hook)
 	if lacksMemory(err) {
