@@ -6,6 +6,7 @@
 package appliance
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -150,6 +151,9 @@ func (a *Appliance) Serve(ctx context.Context) error {
 		"engine", a.config.Engine, "file", dataFile(a.config), "endpoint", a.config.Endpoint())
 	if o := a.config.Onion; o.Listen != "" {
 		a.log.Info("callers of the onion service may come", "by", o.Listen, "circuits", o.Circuits)
+	}
+	if h := a.config.Hooks; h.On() {
+		a.log.Info("webhooks are kept for a home computer", "key", h.Setup.KeyID(), "url", cmp.Or(a.hookURL(), "as each sender calls it"))
 	}
 	a.tell(systemd.Ready)
 	select {

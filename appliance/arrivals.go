@@ -17,14 +17,17 @@ const (
 	leaveAfter = 2 * time.Second // is how long a body is waited for that was left unread
 )
 
-// arrivals begins a load in the shared memory for each request with a body, and bounds how
-// slowly the body comes, also where h leaves it unread: never stallAfter without
+// arrivals begins a load in the shared memory for each request, and bounds how
+// slowly a body comes, also where h leaves it unread: never stallAfter without
 // a byte, never more than slowFor for the next slowPart, and leaveAfter once there
 // is an answer. It comes behind source.Identify.
 func arrivals(h http.Handler, shared sharedMemory) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !hasBody(r) {
-			h.ServeHTTP(w, r)
+			load := shared.begin(source.Of(r), func() {})
+			defer load.Release()
+			load.Settle() // all of it is here
+			h.ServeHTTP(w, r.WithContext(flight.With(r.Context(), load)))
 			return
 		}
 		in := &arriving{ReadCloser: r.Body, control: http.NewResponseController(w), due: time.Now().Add(slowFor)}

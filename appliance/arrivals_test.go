@@ -301,3 +301,29 @@ func (l *oneConn) Accept() (net.Conn, error) {
 
 func (l *oneConn) Close() error   { close(l.conn); return nil }
 func (l *oneConn) Addr() net.Addr { return &net.TCPAddr{} }
+
+// A webhook's GET has no body, and headers that are kept: they take memory, too.
+func TestARequestWithoutABodyHasALoad(t *testing.T) {
+	shared := held(100, 100)
+	answer := func(w http.ResponseWriter, r *http.Request) {
+		if err := flight.Of(r.Context()).Hold(60); err != nil {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
+		if r.URL.Path == "/first" {
+			h := arrivals(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if err := flight.Of(r.Context()).Hold(60); !errors.Is(err, flight.ErrBusy) {
+					t.Errorf("beside the first: Hold = %v, want %v", err, flight.ErrBusy)
+				}
+			}), shared)
+			h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/second", nil))
+		}
+	}
+	for range 2 { // what the first held is free again
+		w := httptest.NewRecorder()
+		arrivals(http.HandlerFunc(answer), shared).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/first", nil))
+		if w.Code != http.StatusOK {
+			t.Errorf("%d, want 200", w.Code)
+		}
+	}
+}

@@ -29,10 +29,15 @@ func (a *Appliance) hookDoor(budgets *limit) table {
 		Box:       a.hooks,
 		Setup:     a.config.Hooks.Setup,
 		Budgets:   budgets,
-		PublicURL: strings.TrimSuffix(a.config.PublicURL, a.config.BasePath),
+		PublicURL: a.hookURL(),
 		MaxBody:   a.config.Hooks.MaxBody,
 		MaxQueue:  a.connections / 4,
 		Caps:      a.config.Hooks.Caps,
 	})
 	return table{hooks.Routes(), hooks.Rules()}
+}
+
+// hookURL is what the URLs of webhooks begin with, "" when each sender's call tells.
+func (a *Appliance) hookURL() string {
+	return strings.TrimSuffix(a.config.PublicURL, a.config.BasePath)
 }

@@ -1,6 +1,9 @@
 package appliance
 
 import (
+	"bytes"
+	"log/slog"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -81,5 +84,24 @@ func TestTheWebhookDoorsSettingsMustFitTogether(t *testing.T) {
 	large := []string{code, "HOLDMAIL_HOOK_MAX_BODY=25mb", "HOLDMAIL_HOOK_MAX_BYTES=400mb", "HOLDMAIL_MEMORY_BUDGET=256mb"}
 	if _, _, err := load(t, nil, large); err != nil {
 		t.Errorf("large bodies, with all that they need: Load = %v, want nil", err)
+	}
+}
+
+// An operator sees at the start whose relay it is, and what senders are to call.
+func TestTheStartTellsWhoseWebhooksAreKept(t *testing.T) {
+	for url, want := range map[string]string{
+		"":                              `url="as each sender calls it"`,
+		"https://relay.example/didcomm": "url=https://relay.example\n",
+	} {
+		var log bytes.Buffer
+		c := testConfig(t)
+		c.Engine, c.PublicURL = "memory", url
+		r := hookRelay{key: newKey(t), client: http.DefaultClient, t: t}.again(c, func(a *Appliance) {
+			a.log = slog.New(slog.NewTextHandler(&log, nil))
+		})
+		r.stop()
+		if !strings.Contains(log.String(), want) || !strings.Contains(log.String(), "key="+r.key.Setup().KeyID()) {
+			t.Errorf("the log says %s, want %s and the key", &log, want)
+		}
 	}
 }

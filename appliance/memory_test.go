@@ -68,8 +68,16 @@ func TestByDefaultASourceHasAQuarterOfTheMemory(t *testing.T) {
 	if need := uploadMemory(c); need > c.MemoryBudget/4 {
 		t.Errorf("the largest upload needs a share of %d bytes, a quarter is %d", need, c.MemoryBudget/4)
 	}
-	if limit := heapLimit(c); limit > 112<<20 {
-		t.Errorf("the memory limit is %d MiB", limit>>20)
+	setup := newKey(t).Setup()
+	withHooks := c
+	withHooks.Hooks.Setup = &setup
+	for _, c := range []Config{c, withHooks} {
+		if limit := heapLimit(c); limit > 112<<20 {
+			t.Errorf("the memory limit is %d MiB, webhooks %v", limit>>20, c.Hooks.On())
+		}
+	}
+	if need := uploadMemory(withHooks); need > c.MemoryBudget/4 {
+		t.Errorf("the largest delivery needs a share of %d bytes, a quarter is %d", need, c.MemoryBudget/4)
 	}
 }
 

@@ -32,11 +32,12 @@ type Request struct {
 // {"base64":"..."} instead. So is any other value that is not valid UTF-8, such
 // as a header in Latin-1.
 func (r Request) AppendJSON(dst []byte) []byte {
-	dst = slices.Grow(dst, len(r.Body)+len(r.Body)/8+1024)
+	size, isText := bodyRoom(r.Body)
+	dst = slices.Grow(dst, r.headRoom()+size) // at one go: what it outgrew would be held beside it
 	dst = appendText(append(dst, `{"method":`...), r.Method)
 	dst = appendText(append(dst, `,"url":`...), r.URL)
 	dst = appendHeaders(append(dst, `,"headers":`...), r.Headers)
-	dst = appendBody(append(dst, `,"body":`...), r.Body)
+	dst = appendBody(append(dst, `,"body":`...), r.Body, isText)
 	return append(dst, '}')
 }
 
@@ -62,29 +63,12 @@ func appendText(dst []byte, s string) []byte {
 	return dst
 }
 
-func appendBody(dst, body []byte) []byte {
-	const key = `{"text":`
-	if !utf8.Valid(body) || quoted(body) > 2*len(body) {
+func appendBody(dst, body []byte, isText bool) []byte {
+	if !isText {
 		return appendBase64(dst, body)
 	}
-	dst, _ = jsontext.AppendQuote(append(dst, key...), body) // fails for invalid UTF-8 only
+	dst, _ = jsontext.AppendQuote(append(dst, `{"text":`...), body) // fails for invalid UTF-8 only
 	return append(dst, '}')
-}
-
-// quoted is about how many bytes body is inside quotes: a control character takes
-// up to six.
-func quoted(body []byte) (size int) {
-	for _, c := range body {
-		switch {
-		case c < ' ':
-			size += 6
-		case c == '"' || c == '\\':
-			size += 2
-		default:
-			size++
-		}
-	}
-	return size
 }
 
 func appendBase64(dst, b []byte) []byte {

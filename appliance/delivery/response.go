@@ -3,6 +3,7 @@ package delivery
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 )
 
@@ -20,7 +21,8 @@ type Response struct {
 func (r Response) MarshalJSON() ([]byte, error) {
 	dst := strconv.AppendInt([]byte(`{"status":`), int64(r.Status), 10)
 	dst = appendHeaders(append(dst, `,"headers":`...), r.Headers)
-	dst = appendBody(append(dst, `,"body":`...), r.Body)
+	size, isText := bodyRoom(r.Body)
+	dst = appendBody(slices.Grow(append(dst, `,"body":`...), size+1), r.Body, isText)
 	return append(dst, '}'), nil
 }
 

@@ -395,3 +395,20 @@ func TestABadDayOfTheStore(t *testing.T) {
 		})
 	}
 }
+
+func TestWhatHasExpiredIsKeptNoMore(t *testing.T) {
+	now := clock.NewFake(time.Now())
+	b := newBox(t, memory.New(storage.Options{
+		HookTTL: time.Hour, Clock: now,
+		Hooks: storage.HookCaps{Deliveries: 1, Bytes: 100, HookDeliveries: 1, HookBytes: 100},
+	}).Hooks())
+	b.deliver("hello")
+	for _, want := range []int64{1, 0} {
+		kept, err := b.Status(t.Context())
+		if err != nil || kept.Deliveries != want || kept.Oldest.IsZero() != (want == 0) {
+			t.Errorf("%+v, %v; want %d deliveries", kept, err, want)
+		}
+		now.Advance(time.Hour)
+	}
+	b.want(b.next())
+}

@@ -105,19 +105,18 @@ type Status struct {
 	Oldest time.Time // zero when nothing is kept
 }
 
-// Status tells what is kept.
+// Status tells what is kept: nothing, when all of it has expired and only the next
+// delivery will shed it.
 func (s *Service) Status(ctx context.Context) (status Status, err error) {
-	if status.HookTotals, err = s.store.Totals(ctx); err != nil {
-		return Status{}, err
-	}
 	for kept, err := range s.store.List(ctx, "") {
 		if err != nil {
 			return Status{}, err
 		}
 		status.Oldest = kept.Received
-		break
+		status.HookTotals, err = s.store.Totals(ctx)
+		return status, err
 	}
-	return status, nil
+	return Status{}, nil
 }
 
 // End lets all go who wait, and nobody wait from now on: senders without an answer,

@@ -114,3 +114,37 @@ func TestFullDiskOfManyHooks(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Whoever comes to empty a full store registers first, as before. Another set of
+// addresses may have to wait for room, and leaves the one there is.
+func TestFullDiskOfAddresses(t *testing.T) {
+	disk := smallDisk(t, 16<<20)
+	s := mustOpen(t, filepath.Join(disk, "holdmail.db"), smallOptions())
+	all := make([]storage.Hook, 10_000)
+	for i := range all {
+		all[i] = storage.Hook{byte(i), byte(i >> 8)}
+	}
+	const known, more = 1000, 1500
+	if err := s.Hooks().Register(t.Context(), all[:known]); err != nil {
+		t.Fatal(err)
+	}
+	s.mustRemove(t, "ann", s.mustAdd(t, make([]byte, 2<<20), "ann")) // the file has grown
+	fillDisk(t, disk)
+	ids := fillHooks(t, s, 300_000)
+	ids = append(ids, fillHooks(t, s, 600)...)
+	if err := s.Hooks().Register(t.Context(), all[:known]); err != nil {
+		t.Errorf("the same addresses on a full disk: %v", err)
+	}
+	if err := s.Hooks().Register(t.Context(), all); !errors.Is(err, storage.ErrNoRoom) {
+		t.Errorf("10,000 addresses on a full disk: %v, want %v", err, storage.ErrNoRoom)
+	}
+	if kept, err := s.Hooks().Registered(t.Context()); len(kept) != known || err != nil {
+		t.Errorf("%d addresses are left, %v; want %d", len(kept), err, known)
+	}
+	if n, err := s.Hooks().Remove(t.Context(), ids); n != len(ids) || err != nil {
+		t.Errorf("Remove = %d, %v; want %d", n, err, len(ids))
+	}
+	if err := s.Hooks().Register(t.Context(), all[:more]); err != nil {
+		t.Errorf("more addresses where there is room again: %v", err)
+	}
+}

@@ -14,6 +14,7 @@ import (
 // computer says to it, or with a plain 200. To any other address there is nothing,
 // and nothing is read.
 func (d *Door) deliver(w http.ResponseWriter, r *http.Request) error {
+	w.Header().Set("Cache-Control", "no-store") // a refusal of today is none of tomorrow
 	hook, ok := d.hook(r)
 	if !ok {
 		if err := d.Budgets.Stranger(r); err != nil {
@@ -21,12 +22,12 @@ func (d *Door) deliver(w http.ResponseWriter, r *http.Request) error {
 		}
 		return &door.Error{Status: http.StatusNotFound, Message: "no such call", Close: hasBody(r)}
 	}
-	giveBack, err := d.Budgets.Delivery(r, hook)
+	giveBack, err := d.admit(r, hook)
 	if err != nil {
-		return err
+		return unread(r, err)
 	}
 	sender, err := d.keep(r, hook)
-	if errors.Is(err, flight.ErrBusy) {
+	if lacksMemory(err) {
 		giveBack() // it will come again, and has cost nothing
 	}
 	if err != nil {
@@ -37,7 +38,6 @@ func (d *Door) deliver(w http.ResponseWriter, r *http.Request) error {
 	if err := r.Context().Err(); err != nil {
 		return err
 	}
-	w.Header().Set("Cache-Control", "no-store")
 	if answer == nil {
 		return plain(w, r)
 	}
@@ -63,9 +63,15 @@ func (d *Door) plaintext(r *http.Request) ([]byte, error) {
 	return d.requestOf(r, body).AppendJSON(nil), nil
 }
 
-// unread ends the connection with a refusal that comes before the body.
+// lacksMemory reports whether that is all that kept a delivery out: there was none
+// for it, or what it had was needed for one that comes faster.
+func lacksMemory(err error) bool {
+	return errors.Is(err, flight.ErrBusy) || errors.Is(err, flight.ErrEnded)
+}
+
+// unread ends the connection with a refusal that comes before all of the body.
 func unread(r *http.Request, err error) error {
-	if !hasBody(r) || !errors.Is(err, flight.ErrBusy) && !errors.Is(err, flight.ErrEnded) {
+	if !hasBody(r) || !lacksMemory(err) {
 		return err
 	}
 	e := unavailable(flight.ErrBusy.Error(), busyRetryAfter)

@@ -13,13 +13,13 @@ import (
 // needs. The memory that strangers share is none of its.
 func (d *Door) home(h door.Handler) door.Handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
+		w.Header().Set("Cache-Control", "no-store")
 		if !d.Setup.Admits(token(r)) {
 			return d.turnAway(w, r)
 		}
 		if err := d.Budgets.Home(r); err != nil {
 			return err
 		}
-		w.Header().Set("Cache-Control", "no-store")
 		return h(w, r.WithContext(flight.With(r.Context(), nil)))
 	}
 }

@@ -2,13 +2,13 @@ package webhook
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"time"
 
 	"github.com/holdmail/holdmail/appliance/door"
 	"github.com/holdmail/holdmail/appliance/flight"
 	"github.com/holdmail/holdmail/appliance/hookbox"
+	"github.com/holdmail/holdmail/storage"
 )
 
 const (
@@ -17,8 +17,11 @@ const (
 	queueFor = 5 * time.Second
 	// busyRetryAfter is when those come again who have waited in vain.
 	busyRetryAfter = 2 * time.Second
-	// headerRoom is more than the server lets headers and URL take, in bytes.
-	headerRoom = 48 << 10
+	// headerRoom is more than headerBytes can be of what the server lets in: lines of
+	// five bytes, each counted as a name and a value of one.
+	headerRoom = 96 << 10
+	// headerForm is what stands around a header, in bytes, before quoting doubles it.
+	headerForm = len(`["",{"base64":""}],`)/2 + 1
 )
 
 // PlaintextFor is what is sealed of a delivery with a body of so many bytes, at most.
@@ -34,14 +37,33 @@ func memory(body, headers int64) int64 {
 	return 4*(body+headers) + hookbox.Overhead + 8<<10
 }
 
-// makeRoom waits until there is memory for all of a delivery: one that is read
-// in part and then has none would have held it in vain. It returns flight.ErrBusy
-// when there is none in time, and flight.ErrEnded.
-func (d *Door) makeRoom(r *http.Request) error {
-	load, need := flight.Of(r.Context()), d.need(r)
-	if err := load.Hold(need); !errors.Is(err, flight.ErrBusy) {
-		return err
+// admit charges a delivery, and sees to it that there is memory for all of it: one
+// that is read in part and then has none would have held it in vain. It returns
+// flight.ErrBusy when there is none in time, and what the budgets do.
+//
+// A wait is not paid for. A charge that is held for so long cannot be given back,
+// since its budget has refilled meanwhile: who has to wait is charged behind it.
+func (d *Door) admit(r *http.Request, hook storage.Hook) (giveBack func(), err error) {
+	if giveBack, err = d.Budgets.Delivery(r, hook); err != nil {
+		return nil, err
 	}
+	// What is too long finds memory never.
+	if err := door.RawRefusedUnread(r, d.MaxBody); err != nil {
+		return nil, err
+	}
+	need := d.need(r)
+	if err = flight.Of(r.Context()).Hold(need); err == nil {
+		return giveBack, nil
+	}
+	giveBack()
+	if err := d.await(r, need); err != nil {
+		return nil, err
+	}
+	return d.Budgets.Delivery(r, hook)
+}
+
+// await waits for memory, in the queue of those who do.
+func (d *Door) await(r *http.Request, need int64) error {
 	select {
 	case d.queue <- struct{}{}:
 		defer func() { <-d.queue }()
@@ -50,7 +72,7 @@ func (d *Door) makeRoom(r *http.Request) error {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), queueFor)
 	defer cancel()
-	return load.Await(ctx, need)
+	return flight.Of(r.Context()).Await(ctx, need)
 }
 
 // need is the memory that a delivery is to have, by what it declares.
@@ -62,26 +84,20 @@ func (d *Door) need(r *http.Request) int64 {
 	return memory(length, headerBytes(r))
 }
 
-// headerBytes is about what headers and URL take, in bytes.
+// headerBytes is what headers and URL take, in bytes: half of what is written down
+// of them at the most.
 func headerBytes(r *http.Request) int64 {
 	size := len(r.RequestURI) + len(r.Host)
 	for name, values := range r.Header {
 		for _, value := range values {
-			size += len(name) + len(value) + len(`["",""],`)
+			size += len(name) + len(value) + headerForm
 		}
 	}
 	return int64(size)
 }
 
-// body reads a delivery's body as it was sent.
+// body reads a delivery's body as it was sent, into the memory that it has.
 func (d *Door) body(r *http.Request) ([]byte, error) {
-	// Before all else: for what is too long no memory will ever do.
-	if err := door.RawRefusedUnread(r, d.MaxBody); err != nil {
-		return nil, err
-	}
-	if err := d.makeRoom(r); err != nil {
-		return nil, err
-	}
 	body, err := door.Raw(r, d.MaxBody)
 	if err != nil {
 		return nil, err
