@@ -14,8 +14,8 @@ type batch struct {
 	mu   sync.Mutex // guards left
 	left []string   // ids whose leases are to be renewed
 
-	done    []string // to acknowledge, when nobody waits for an answer
-	refused int      // for time
+	done []string // to acknowledge, when nobody waits for an answer
+	deaf bool     // the relay did not hear an answer
 }
 
 // drain hands over what a poll brought, one after the other, and keeps the leases
@@ -31,8 +31,8 @@ func (p *Pull) drain(ctx context.Context, brought []sealed) error {
 	err := p.drainAll(ctx, b, brought)
 	stopRenewing()
 	g.Wait()
-	if b.refused > 0 || p.status.RefusedForTime > 0 && len(brought) > 0 {
-		p.tell(func(s *Status) { s.RefusedForTime = b.refused })
+	if n := p.refused.count(p.Now()); n != p.status.RefusedForTime {
+		p.tell(func(s *Status) { s.RefusedForTime = n })
 	}
 	return errors.Join(err, p.acknowledge(ctx, b.done, nil))
 }
@@ -96,24 +96,27 @@ func (p *Pull) one(ctx context.Context, b *batch, s sealed) error {
 	if err != nil {
 		return letGo("it is not what was sealed for this computer", err)
 	}
-	if by := off(s.received(), p.Now()); by != 0 {
-		return p.refuse(b, s, by)
-	}
 	h, served := p.served[s.Hook]
-	if !served {
-		if p.Now().Sub(p.started) < settling {
-			return nil
-		}
-		return letGo("its hook is served no more", nil)
-	}
 	sum, signed := digest(h, r)
 	byID, byDigest, err := p.Ledger.Knows(s.ID, sum)
-	switch {
-	case err != nil:
+	if err != nil {
 		return stop{err}
+	}
+	by := off(s.received(), p.Now())
+	if by == 0 {
+		delete(p.refused, s.ID)
+	}
+	switch {
 	case byID:
 		b.done = append(b.done, s.ID) // it was handed over, and the relay has not heard
 		return nil
+	case by != 0:
+		p.refuse(s, by)
+		return nil
+	case !served && p.Now().Sub(p.changed) < settling:
+		return nil
+	case !served:
+		return letGo("its hook is served no more", nil)
 	case byDigest && signed:
 		return letGo("it was handed over before, under another id", nil)
 	}
@@ -123,31 +126,25 @@ func (p *Pull) one(ctx context.Context, b *batch, s sealed) error {
 	})
 }
 
-// refuse leaves a delivery at the relay until the clocks agree.
-func (p *Pull) refuse(b *batch, s sealed, by time.Duration) error {
-	b.refused++
-	off := by.Round(time.Second).String()
-	if b.refused == 1 && p.status.RefusedForTime == 0 {
-		p.Log.Warn("a delivery is refused for its time, and stays at the relay until the clocks agree", "id", s.ID, "off", off)
-	}
-	p.status.TimeOff = off
-	return nil
-}
-
 // hand hands one over, notes it, and has it acknowledged.
 func (p *Pull) hand(ctx context.Context, b *batch, s sealed, sum [32]byte, d Delivery) error {
-	if err := p.Ledger.Room(p.Now()); err != nil {
+	if err := p.Ledger.Room(p.agreed()); err != nil {
 		return stop{err}
 	}
 	answer, keep, err := p.handOver(ctx, d, sum)
 	if err != nil || keep {
 		return err
 	}
-	if !s.Live || answer.Status == 0 {
-		b.done = append(b.done, s.ID)
-		return nil
+	if s.Live && answer.Status != 0 && !b.deaf {
+		err := p.acknowledge(ctx, []string{s.ID}, map[string]delivery.Response{s.ID: answer})
+		if err == nil {
+			return nil
+		}
+		p.Log.Warn("an answer did not reach the relay; its sender gets a plain 200", "id", s.ID, "err", err)
+		b.deaf = true
 	}
-	return p.acknowledge(ctx, []string{s.ID}, map[string]delivery.Response{s.ID: answer})
+	b.done = append(b.done, s.ID)
+	return nil
 }
 
 // handOver hands one over, and notes how that went. What is to be kept stays at the

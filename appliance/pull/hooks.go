@@ -110,13 +110,14 @@ func parseHook(words []string) (h Hook, err error) {
 	return h, nil
 }
 
-// readHooks asks for the hooks, and has them registered if they changed.
+// readHooks asks for the hooks, and has them registered if they changed. One that is
+// missing may be back in a moment: an editor empties a file before it writes it.
 func (p *Pull) readHooks() error {
 	hooks, err := p.Hooks()
 	if err != nil || p.served != nil && slices.Equal(hooks, p.hooks) {
 		return err
 	}
-	p.hooks, p.linked = hooks, false
+	p.hooks, p.linked, p.changed = hooks, false, p.Now()
 	p.served = make(map[string]Hook, len(hooks))
 	for _, h := range hooks {
 		p.served[h.hash()] = h

@@ -4,10 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
 	"os"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/holdmail/holdmail/appliance/delivery"
@@ -116,6 +120,25 @@ func TestRefusesForTimeUntilTheClocksAgree(t *testing.T) {
 	}
 }
 
+// One that came with another batch than the last is refused no less.
+func TestRefusedDeliveriesStayInTheStatus(t *testing.T) {
+	h := newHome(t)
+	early := h.sealed("d1", h.now.Add(time.Hour), post("x"))
+	h.relay.put(early)
+	stop := h.run(h.handler)
+	eventually(t, "it is leased", func() bool { return look(h.relay, func() bool { return h.relay.out["d1"] }) })
+	h.relay.put(h.sealed("d2", h.now, post("y")))
+	eventually(t, "the other is acknowledged", func() bool { return len(h.relay.ackedIDs()) == 1 })
+	calls := look(h.relay, func() int { return h.relay.nexts })
+	eventually(t, "two polls more", func() bool { return look(h.relay, func() int { return h.relay.nexts }) > calls+1 })
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+	if got := h.last.RefusedForTime; got != 1 {
+		t.Errorf("%d are refused for their time, want 1", got)
+	}
+}
+
 func TestNothingIsHandedOverTwice(t *testing.T) {
 	h := newHome(t)
 	signed := post("x", [2]string{"Webhook-Id", "m1"})
@@ -130,6 +153,41 @@ func TestNothingIsHandedOverTwice(t *testing.T) {
 	h.relay.put(h.sealed("d3", h.now, signed)) // with a time that is made up
 	h.mustDrain()
 	h.wants("d1", "d1 d1 d2 d3")
+}
+
+// A home computer's clock jumps ten days ahead, as after an empty battery, and is set
+// right again.
+func TestAClockThatJumpsHasNothingForgotten(t *testing.T) {
+	h := newHome(t)
+	signed := post("x", [2]string{"Webhook-Id", "m1"})
+	right := h.now
+	h.relay.clock = right
+	h.relay.put(h.sealed("d1", right, signed))
+	h.mustDrain()
+	h.now = right.AddDate(0, 0, 10)
+	h.mustDrain()
+	h.now = right
+	h.relay.put(h.sealed("d1", right, signed), h.sealed("d2", right, signed))
+	h.mustDrain()
+	h.wants("d1", "d1 d1 d2")
+
+	h.relay.clock = right.Add(ledger.Keep) // both say that it is eight days later
+	h.now = h.relay.clock
+	h.relay.put(h.sealed("d3", h.now, signed))
+	h.mustDrain()
+	h.wants("d1 d3", "d1 d1 d2 d3")
+}
+
+func TestWhatWasHandedOverIsLetGoAtAnyTime(t *testing.T) {
+	h := newHome(t)
+	d := h.sealed("d1", h.now, post("x"))
+	h.relay.put(d)
+	h.mustDrain()
+	h.now = h.now.AddDate(1, 0, 0)
+	h.relay.clock = h.now.AddDate(-1, 0, 0)
+	h.relay.put(d) // the acknowledgement was lost
+	h.mustDrain()
+	h.wants("d1", "d1 d1")
 }
 
 func TestEqualHeartbeatsAreAllDelivered(t *testing.T) {
@@ -318,6 +376,22 @@ func TestLiveAnswersGoBack(t *testing.T) {
 	}
 }
 
+// The relay is away for a moment, while the first of a batch is at the handler.
+func TestALostAnswerDoesNotKeepTheOthers(t *testing.T) {
+	h := newHome(t)
+	h.handler.answer = func(d pull.Delivery) (delivery.Response, error) {
+		h.relay.set(func() { h.relay.down = d.ID == "d1" })
+		return delivery.Response{Status: 200}, nil
+	}
+	for _, id := range []string{"d1", "d2", "d3"} {
+		d := h.sealed(id, h.now, post(id))
+		d.Live = true
+		h.relay.put(d)
+	}
+	h.mustDrain()
+	h.wants("d1 d2 d3", "d1 d2 d3")
+}
+
 func TestASlowHandlersLeasesAreRenewed(t *testing.T) {
 	h := newHome(t)
 	working, finish := make(chan struct{}), make(chan struct{})
@@ -449,4 +523,65 @@ func TestHooksServedNoMore(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.wants("", "d1")
+}
+
+// An editor empties the file of hooks before it writes it.
+func TestAHookThatIsGoneForAMomentLosesNothing(t *testing.T) {
+	h := newHome(t)
+	h.relay.put(h.sealed("d1", h.now, post("x")))
+	p, l := h.open(h.handler)
+	p.Once = true
+	hooks := h.hooks
+	p.Hooks = func() ([]pull.Hook, error) { // asked at the start and before each poll
+		defer func() { hooks, h.now = nil, h.now.Add(time.Hour) }()
+		return hooks, nil
+	}
+	if err := errors.Join(p.Run(t.Context()), l.Close()); err != nil {
+		t.Fatal(err)
+	}
+	h.wants("", "")
+	h.mustDrain()
+	h.wants("d1", "d1")
+}
+
+// hasty is a relay that never waits.
+type hasty struct {
+	setup seal.Setup
+	calls int
+	stop  func()
+}
+
+func (r *hasty) RoundTrip(*http.Request) (*http.Response, error) {
+	if r.calls++; r.calls > 1000 {
+		r.stop()
+	}
+	body := fmt.Sprintf(`{"keyId":%q,"deliveries":[]}`, r.setup.KeyID())
+	return &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(body))}, nil
+}
+
+func TestARelayThatDoesNotWaitIsNotAskedWithoutEnd(t *testing.T) {
+	h := newHome(t)
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := context.WithTimeout(t.Context(), 10*time.Minute)
+		defer stop()
+		relay := &hasty{setup: h.key.Setup(), stop: stop}
+		r, err := pull.NewRelay("https://relay.example", h.key.Token(), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Over(relay)
+		book, err := ledger.Open(h.ledger, h.room)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer book.Close()
+		p := pull.New(r, h.key, h.handler, book, slog.New(slog.DiscardHandler))
+		p.Hooks = func() ([]pull.Hook, error) { return h.hooks, nil }
+		if err := p.Run(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if relay.calls < 100 || relay.calls > 300 {
+			t.Errorf("asked %d times in ten minutes, want about one in four seconds", relay.calls)
+		}
+	})
 }

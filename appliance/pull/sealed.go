@@ -6,8 +6,6 @@ import (
 	"io"
 	"regexp"
 	"time"
-
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 // maxAnswer is in bytes: one delivery of 25 MiB, quoted and in base64.
@@ -32,18 +30,17 @@ var errBatch = errors.New("want an object with deliveries in a list")
 // readBatch reads {"deliveries":[...]}, one of them at a time, so that a relay
 // cannot have memory taken for more than it was asked for.
 func readBatch(body io.Reader, most int) (batch []sealed, err error) {
-	in := jsontext.NewDecoder(io.LimitReader(body, maxAnswer), jsontext.AllowDuplicateNames(true))
-	if in.PeekKind() != jsontext.KindBeginObject {
-		return nil, errBatch
+	in := json.NewDecoder(io.LimitReader(body, maxAnswer))
+	if err := next(in, json.Delim('{')); err != nil {
+		return nil, err
 	}
-	in.ReadToken()
-	for in.PeekKind() == jsontext.KindString {
-		name, err := in.ReadToken()
+	for in.More() {
+		name, err := in.Token()
 		switch {
 		case err != nil:
 			return nil, err
-		case name.String() != "deliveries":
-			err = in.SkipValue()
+		case name != "deliveries":
+			err = in.Decode(&json.RawMessage{})
 		default:
 			batch, err = readDeliveries(in, most)
 		}
@@ -51,25 +48,19 @@ func readBatch(body io.Reader, most int) (batch []sealed, err error) {
 			return nil, err
 		}
 	}
-	_, err = in.ReadToken()
-	return batch, err
+	return batch, next(in, json.Delim('}'))
 }
 
-func readDeliveries(in *jsontext.Decoder, most int) (batch []sealed, err error) {
-	if in.PeekKind() != jsontext.KindBeginArray {
-		return nil, errBatch
+func readDeliveries(in *json.Decoder, most int) (batch []sealed, err error) {
+	if err := next(in, json.Delim('[')); err != nil {
+		return nil, err
 	}
-	in.ReadToken()
-	for in.PeekKind() == jsontext.KindBeginObject {
+	for in.More() {
 		if len(batch) == most {
 			return nil, errors.New("it hands out more than it was asked for")
 		}
-		value, err := in.ReadValue()
-		if err != nil {
-			return nil, err
-		}
 		var s sealed
-		if err := json.Unmarshal(value, &s); err != nil {
+		if err := in.Decode(&s); err != nil {
 			return nil, err
 		}
 		if !deliveryID.MatchString(s.ID) {
@@ -77,8 +68,17 @@ func readDeliveries(in *jsontext.Decoder, most int) (batch []sealed, err error) 
 		}
 		batch = append(batch, s)
 	}
-	if end, err := in.ReadToken(); err != nil || end.Kind() != jsontext.KindEndArray {
-		return nil, errors.Join(errBatch, err)
+	return batch, next(in, json.Delim(']'))
+}
+
+// next reads one token, which must be this one.
+func next(in *json.Decoder, want json.Token) error {
+	switch got, err := in.Token(); {
+	case err != nil:
+		return err
+	case got != want:
+		return errBatch
+	default:
+		return nil
 	}
-	return batch, nil
 }

@@ -59,7 +59,7 @@ func (c pullCommand) Run(ctx context.Context) error {
 	if err := durable.MakeFolder(home.state); err != nil {
 		return err
 	}
-	book, err := ledger.Open(filepath.Join(home.state, ledgerName), c.LedgerMax, time.Now())
+	book, err := ledger.Open(filepath.Join(home.state, ledgerName), c.LedgerMax)
 	if err != nil {
 		return err
 	}
