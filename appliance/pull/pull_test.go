@@ -35,6 +35,21 @@ func TestHandsOverWhatWasSent(t *testing.T) {
 	}
 }
 
+func TestHandsOverWhatWasSealedForBothKindsOfKey(t *testing.T) {
+	for _, hybrid := range []bool{false, true} {
+		h := newHome(t)
+		k, err := seal.NewKey(hybrid)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.key = k
+		h.relay.set(func() { h.relay.setup = k.Setup() })
+		h.relay.put(h.sealed("d1", h.now, post("hi")))
+		h.mustDrain()
+		h.wants("d1", "d1")
+	}
+}
+
 func TestRegistersHooksByTheirHash(t *testing.T) {
 	h := newHome(t)
 	h.hooks = append(h.hooks, pull.Hook{ID: "quick", Name: "quick", Deadline: 2500 * time.Millisecond})
