@@ -38,10 +38,11 @@ func (p *Pull) drain(ctx context.Context, brought []sealed) error {
 }
 
 func (p *Pull) drainAll(ctx context.Context, b *batch, brought []sealed) error {
-	for _, s := range brought {
+	for i, s := range brought {
 		if ctx.Err() != nil {
 			return nil
 		}
+		brought[i].Sealed = nil // a large one is not held twice while the handler is at it
 		err := p.one(ctx, b, s)
 		b.passed(s.ID)
 		if err != nil {
@@ -103,6 +104,7 @@ func (p *Pull) one(ctx context.Context, b *batch, s sealed) error {
 		return stop{err}
 	}
 	by := off(s.received(), p.Now())
+	s.Sealed = nil
 	if by == 0 {
 		delete(p.refused, s.ID)
 	}
@@ -121,8 +123,7 @@ func (p *Pull) one(ctx context.Context, b *batch, s sealed) error {
 		return letGo("it was handed over before, under another id", nil)
 	}
 	return p.hand(ctx, b, s, sum, Delivery{
-		ID: s.ID, Hook: h, Received: s.received(), Waited: p.Now().Sub(s.received()) > waitedFor,
-		Repeat: byDigest, Request: r,
+		ID: s.ID, Hook: h, Received: s.received(), Repeat: byDigest, Request: r,
 	})
 }
 

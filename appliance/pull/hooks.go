@@ -69,7 +69,7 @@ func CheckHookName(name string) error {
 // its senders are impatient, deadline=3s. Empty lines are passed over, and those
 // that start with #.
 func ParseHooks(r io.Reader) (hooks []Hook, err error) {
-	lines := bufio.NewScanner(r)
+	lines, ids, names := bufio.NewScanner(r), map[string]bool{}, map[string]bool{}
 	for n := 1; lines.Scan(); n++ {
 		words := strings.Fields(lines.Text())
 		if len(words) == 0 || strings.HasPrefix(words[0], "#") {
@@ -79,9 +79,10 @@ func ParseHooks(r io.Reader) (hooks []Hook, err error) {
 		if err != nil {
 			return nil, fmt.Errorf("line %d: %w", n, err)
 		}
-		if slices.ContainsFunc(hooks, func(o Hook) bool { return o.ID == h.ID || o.Name == h.Name }) {
+		if ids[h.ID] || names[h.Name] {
 			return nil, fmt.Errorf("line %d: its name or id is that of a line above", n)
 		}
+		ids[h.ID], names[h.Name] = true, true
 		if hooks = append(hooks, h); len(hooks) > maxHooks {
 			return nil, fmt.Errorf("more than %d hooks", maxHooks)
 		}

@@ -373,6 +373,27 @@ func TestAHandlerIsLookedForUntilItIsThere(t *testing.T) {
 	}
 }
 
+// A signature's age is measured from when it came, if that is a while ago.
+func TestWaitingForTheHandlerIsWaiting(t *testing.T) {
+	h := newHome(t)
+	h.handler.answer = func(pull.Delivery) (delivery.Response, error) {
+		defer func() { h.now = h.now.Add(time.Minute) }()
+		if len(h.handler.ids()) < 3 {
+			return delivery.Response{}, pull.ErrNotThere
+		}
+		return delivery.Response{Status: 200}, nil
+	}
+	h.relay.put(h.sealed("d1", h.now, post("x")))
+	h.mustDrain()
+	var waited []bool
+	for _, d := range h.handler.got {
+		waited = append(waited, d.Waited)
+	}
+	if want := []bool{false, false, true}; !slices.Equal(waited, want) {
+		t.Errorf("waited more than a minute: %v, want %v", waited, want)
+	}
+}
+
 func TestLiveAnswersGoBack(t *testing.T) {
 	h := newHome(t)
 	want := delivery.Response{Status: 201, Headers: [][2]string{{"Content-Type", "text/xml"}}, Body: []byte("<a/>\xff")}

@@ -114,10 +114,26 @@ func readHooks(path string) ([]pull.Hook, error) {
 // appendLine adds a line to a file, which is its owner's alone if it is new. Who
 // knows an id may send to it.
 func appendLine(path, line string) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o600)
 	if err != nil {
 		return err
 	}
-	_, err = f.WriteString(line + "\n")
+	before, err := missingEnd(f)
+	if err == nil {
+		_, err = f.WriteString(before + line + "\n")
+	}
 	return errors.Join(err, f.Sync(), f.Close(), durable.SyncNames(filepath.Dir(path)))
+}
+
+// missingEnd is the end of the last line if an editor left it out.
+func missingEnd(f *os.File) (string, error) {
+	stat, err := f.Stat()
+	if err != nil || stat.Size() == 0 {
+		return "", err
+	}
+	last := make([]byte, 1)
+	if _, err := f.ReadAt(last, stat.Size()-1); err != nil || last[0] == '\n' {
+		return "", err
+	}
+	return "\n", nil
 }
