@@ -88,10 +88,10 @@ func (p *Pull) Run(ctx context.Context) error {
 		switch {
 		case ctx.Err() != nil && !fatal(err):
 			return nil
-		case fatal(err):
-			p.tell(func(s *Status) { s.Trouble = err.Error() })
+		case p.Once && errors.Is(err, ErrNotThere): // which it has told
 			return err
-		case err != nil && p.Once:
+		case fatal(err), p.Once && err != nil:
+			p.tell(func(s *Status) { s.Trouble = err.Error() })
 			return err
 		case err != nil:
 			p.fail(ctx, err)

@@ -499,8 +499,8 @@ func TestAnotherComputersRelayIsNotDrained(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.key = other
-	if err := h.drain(); !errors.Is(err, pull.ErrToken) {
-		t.Errorf("Run: %v, want ErrToken", err)
+	if err := h.drain(); !errors.Is(err, pull.ErrToken) || h.last.Trouble != pull.ErrToken.Error() {
+		t.Errorf("Run: %v, status %+v; want ErrToken, and trouble", err, h.last)
 	}
 	h.wants("", "")
 	h.key = mine
