@@ -11,7 +11,7 @@ const (
 // and when each was refused last.
 type refusals map[string]time.Time
 
-// count forgets what the relay has no more, and after a clock was set, all.
+// count forgets what the relay has no more.
 func (r refusals) count(now time.Time) int {
 	for id, at := range r {
 		if now.Sub(at).Abs() > refusedAgain {

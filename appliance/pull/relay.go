@@ -51,6 +51,9 @@ func NewRelay(address, token, socks string) (*Relay, error) {
 	}
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxResponseHeaderBytes = 64 << 10
+	// A computer that was asleep has a connection that is dead, and HTTP/2 would keep
+	// to it for a quarter of an hour.
+	transport.HTTP2 = &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 10 * time.Second}
 	if socks != "" {
 		if _, _, err := net.SplitHostPort(socks); err != nil {
 			return nil, errors.New("a SOCKS proxy is a host and a port, such as 127.0.0.1:9050")
