@@ -125,3 +125,16 @@ func (p *Pull) readHooks() error {
 	}
 	return nil
 }
+
+// readHooksAgain serves those known before on if they cannot be read, and says so once.
+func (p *Pull) readHooksAgain() {
+	err := p.readHooks()
+	if err == nil {
+		p.unread = ""
+		return
+	}
+	if p.unread != err.Error() {
+		p.Log.Warn("the hooks cannot be read; those known before are served on", "err", err)
+	}
+	p.unread = err.Error()
+}

@@ -56,6 +56,7 @@ type Pull struct {
 	hooks   []Hook
 	served  map[string]Hook // by the hex SHA-256 of the id
 	changed time.Time       // when the hooks did
+	unread  string          // why they cannot be read, now
 	refused refusals
 	linked  bool // the relay is ours, and knows our hooks
 	status  Status
@@ -104,9 +105,7 @@ func (p *Pull) Run(ctx context.Context) error {
 
 // turn asks for deliveries once, and hands over those that come.
 func (p *Pull) turn(ctx context.Context) (n int, err error) {
-	if err := p.readHooks(); err != nil {
-		p.Log.Warn("the hooks cannot be read; those known before are served on", "err", err)
-	}
+	p.readHooksAgain()
 	if err := p.link(ctx); err != nil {
 		return 0, err
 	}

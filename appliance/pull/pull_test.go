@@ -229,6 +229,8 @@ func TestWhatTellsRequestsApart(t *testing.T) {
 		{"another host", func(r *delivery.Request) { r.URL = strings.Replace(r.URL, "relay.example", "other.example", 1) }, true},
 		{"another id", func(r *delivery.Request) { r.Headers[0][1] = "m2" }, false},
 		{"another signature", func(r *delivery.Request) { r.Headers = append(r.Headers, [2]string{"X-Line-Signature", "s"}) }, false},
+		{"another signature, named otherwise", func(r *delivery.Request) { r.Headers = append(r.Headers, [2]string{"X-Signature-Ed25519", "s"}) }, false},
+		{"another count", func(r *delivery.Request) { r.Headers = append(r.Headers, [2]string{"Paypal-Transmission-Id", "1"}) }, false},
 		{"another query", func(r *delivery.Request) { r.URL += "&b" }, false},
 		{"another method", func(r *delivery.Request) { r.Method = "GET" }, false},
 		{"another body", func(r *delivery.Request) { r.Body = []byte("y") }, false},
@@ -578,6 +580,30 @@ func TestAHookThatIsGoneForAMomentLosesNothing(t *testing.T) {
 	h.wants("", "")
 	h.mustDrain()
 	h.wants("d1", "d1")
+}
+
+func TestHooksThatCannotBeReadAreToldOfOnce(t *testing.T) {
+	h := newHome(t)
+	for i := range 40 { // three polls
+		h.relay.put(h.sealed(fmt.Sprint("d", i), h.now, post(fmt.Sprint(i))))
+	}
+	p, l := h.open(h.handler)
+	defer l.Close()
+	var log strings.Builder
+	p.Log, p.Once = slog.New(slog.NewTextHandler(&log, nil)), true
+	asked := 0
+	p.Hooks = func() ([]pull.Hook, error) {
+		if asked++; asked > 1 {
+			return nil, errors.New("line 1 is none")
+		}
+		return h.hooks, nil
+	}
+	if err := p.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(log.String(), "line 1 is none"); n != 1 || asked < 4 || len(h.handler.ids()) != 40 {
+		t.Errorf("told of %d times after %d polls, %d handed over; want once, and all 40", n, asked-1, len(h.handler.ids()))
+	}
 }
 
 // hasty is a relay that never waits.
