@@ -22,7 +22,7 @@ type hookCommands struct {
 // hookNew makes an address.
 type hookNew struct {
 	Name     string        `arg:"" help:"What you call it, such as github: it stands for {hook} in pull --to."`
-	Hooks    string        `placeholder:"FILE" help:"The file of hooks; else ~/.config/holdmail/hooks."`
+	Hooks    string        `placeholder:"FILE" env:"HOLDMAIL_PULL_HOOKS" help:"The file of hooks; else ~/.config/holdmail/hooks."`
 	Relay    string        `placeholder:"URL" env:"HOLDMAIL_PULL_RELAY" help:"The relay's URL, to print the whole address."`
 	Deadline time.Duration `placeholder:"3s" help:"How long its senders wait for an answer, up to 9s; else the relay's own limit."`
 }
@@ -64,7 +64,7 @@ func (n hookNew) Run() error {
 
 // hookList prints addresses.
 type hookList struct {
-	Hooks string `placeholder:"FILE" help:"The file of hooks; else ~/.config/holdmail/hooks."`
+	Hooks string `placeholder:"FILE" env:"HOLDMAIL_PULL_HOOKS" help:"The file of hooks; else ~/.config/holdmail/hooks."`
 	Relay string `placeholder:"URL" env:"HOLDMAIL_PULL_RELAY" help:"The relay's URL, to print whole addresses."`
 }
 
