@@ -251,7 +251,7 @@ func TestContradictions(t *testing.T) {
 }
 
 func TestAMisspeltSettingOfOursIsWarnedOf(t *testing.T) {
-	_, got, err := load(t, nil, []string{"HOLDMAIL_MAX_MESAGES=5", "ARCHON_NODE_NAME=x", "HOLDMAIL_DATA=/x"})
+	_, got, err := load(t, nil, []string{"HOLDMAIL_MAX_MESAGES=5", "ARCHON_NODE_NAME=x", "HOLDMAIL_DATA=/x", "HOLDMAIL_PULL_RELAY=https://r"})
 	want := []string{"HOLDMAIL_MAX_MESAGES is not a setting of this version"}
 	if err != nil || !slices.Equal(got, want) {
 		t.Errorf("warnings = %q, %v; want %q", got, err, want)

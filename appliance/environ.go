@@ -51,7 +51,8 @@ func unknown(env map[string]string) (warnings []string) {
 		known[s.env] = true
 	}
 	for key := range env {
-		if strings.HasPrefix(key, "HOLDMAIL_") && !known[key] {
+		ofPull := strings.HasPrefix(key, "HOLDMAIL_PULL_") // the home side, maybe on the same computer
+		if strings.HasPrefix(key, "HOLDMAIL_") && !ofPull && !known[key] {
 			warnings = append(warnings, fmt.Sprintf("%s is not a setting of this version", key))
 		}
 	}

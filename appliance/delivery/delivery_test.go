@@ -99,6 +99,9 @@ func TestWhatIsNoRequest(t *testing.T) {
 		"a null header":            `{"method":"POST","url":"https://r/","headers":[["X",null]],"body":{"text":""}}`,
 		"a line break in a header": `{"method":"POST","url":"https://r/","headers":[["X","a\r\nY: b"]],"body":{"text":""}}`,
 		"one hidden in base64":     `{"method":"POST","url":"https://r/","headers":[["X",{"base64":"DQo="}]],"body":{"text":""}}`,
+		"headers by name":          `{"method":"POST","url":"https://r/","headers":{"X":"a"},"body":{"text":""}}`,
+		"a bare header":            `{"method":"POST","url":"https://r/","headers":["X"],"body":{"text":""}}`,
+		"headers without end":      `{"method":"POST","url":"https://r/","headers":[` + strings.Repeat(`["a",""],`, 10000) + `["a",""]],"body":{"text":""}}`,
 		"a body of both forms":     `{"method":"POST","url":"https://r/","headers":[],"body":{"text":"","base64":""}}`,
 		"a body of no form":        `{"method":"POST","url":"https://r/","headers":[],"body":{}}`,
 		"a body not base64":        `{"method":"POST","url":"https://r/","headers":[],"body":{"base64":"?"}}`,
@@ -107,6 +110,13 @@ func TestWhatIsNoRequest(t *testing.T) {
 		if got, err := delivery.Parse([]byte(plaintext)); !errors.Is(err, delivery.ErrNotRequest) {
 			t.Errorf("%s: Parse = %+v, %v; want ErrNotRequest", name, got, err)
 		}
+	}
+}
+
+func TestAsManyHeadersAsMayBe(t *testing.T) {
+	r := request(func(r *delivery.Request) { r.Headers = slices.Repeat([][2]string{{"A", ""}}, 10000) })
+	if got, err := delivery.Parse(r.AppendJSON(nil)); err != nil || !got.Equal(r) {
+		t.Errorf("%d headers, %v; want 10000", len(got.Headers), err)
 	}
 }
 

@@ -10,11 +10,6 @@ import (
 // ErrNotRequest is wrapped by Parse's errors.
 var ErrNotRequest = errors.New("not a request that can be handed on")
 
-var (
-	errNotResponse = errors.New("not an answer that can be handed on")
-	errHeader      = errors.New("not a header")
-)
-
 // Parse reads what AppendJSON wrote. Whoever knows a public key can seal what they
 // like, so that a request is refused here that no HTTP client could send: its
 // method, URL, and headers hold nothing that HTTP does not allow there.
@@ -23,35 +18,16 @@ func Parse(plaintext []byte) (Request, error) {
 	if err := json.Unmarshal(plaintext, &w); err != nil {
 		return Request{}, fmt.Errorf("%w: %w", ErrNotRequest, err)
 	}
-	headers, err := pairs(w.Headers)
-	if err != nil {
-		return Request{}, fmt.Errorf("%w: %w", ErrNotRequest, err)
-	}
-	r := Request{Method: string(w.Method), URL: string(w.URL), Headers: headers, Body: w.Body}
+	r := Request{Method: string(w.Method), URL: string(w.URL), Headers: w.Headers, Body: w.Body}
 	return r, r.check()
-}
-
-// pairs are headers that HTTP allows (RFC 9110 §5).
-func pairs(headers [][]text) (pairs [][2]string, err error) {
-	for _, h := range headers {
-		if len(h) != 2 {
-			return nil, fmt.Errorf("%w: a header is a name and a value", errHeader)
-		}
-		name, value := string(h[0]), string(h[1])
-		if !isToken(name) || strings.ContainsFunc(value, isControl) {
-			return nil, fmt.Errorf("%w: HTTP does not allow its name or its value", errHeader)
-		}
-		pairs = append(pairs, [2]string{name, value})
-	}
-	return pairs, nil
 }
 
 // wire is a request in JSON.
 type wire struct {
-	Method  text     `json:"method"`
-	URL     text     `json:"url"`
-	Headers [][]text `json:"headers"`
-	Body    body     `json:"body"`
+	Method  text  `json:"method"`
+	URL     text  `json:"url"`
+	Headers pairs `json:"headers"`
+	Body    body  `json:"body"`
 }
 
 // text is a JSON string, or bytes in base64.
@@ -104,11 +80,3 @@ func (r Request) check() error {
 	}
 	return nil
 }
-
-func isToken(s string) bool {
-	return s != "" && !strings.ContainsFunc(s, func(c rune) bool {
-		return c <= ' ' || c >= 0x7f || strings.ContainsRune(`"(),/:;<=>?@[\]{}`, c)
-	})
-}
-
-func isControl(c rune) bool { return c < ' ' && c != '\t' || c == 0x7f }

@@ -2,10 +2,13 @@ package delivery
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 )
+
+var errNotResponse = errors.New("not an answer that can be handed on")
 
 // Response is the handler's answer to a request, as the home computer sends it to
 // the relay for a sender who is still there.
@@ -30,9 +33,9 @@ func (r Response) MarshalJSON() ([]byte, error) {
 // refuses a status that is not final, and headers that HTTP does not allow.
 func (r *Response) UnmarshalJSON(b []byte) error {
 	var w struct {
-		Status  int      `json:"status"`
-		Headers [][]text `json:"headers"`
-		Body    body     `json:"body"`
+		Status  int   `json:"status"`
+		Headers pairs `json:"headers"`
+		Body    body  `json:"body"`
 	}
 	if err := json.Unmarshal(b, &w); err != nil {
 		return err
@@ -40,10 +43,6 @@ func (r *Response) UnmarshalJSON(b []byte) error {
 	if w.Status < 200 || w.Status > 599 {
 		return fmt.Errorf("%w: its status is not from 200 to 599", errNotResponse)
 	}
-	headers, err := pairs(w.Headers)
-	if err != nil {
-		return err
-	}
-	*r = Response{Status: w.Status, Headers: headers, Body: w.Body}
+	*r = Response{Status: w.Status, Headers: w.Headers, Body: w.Body}
 	return nil
 }

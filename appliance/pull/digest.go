@@ -40,8 +40,8 @@ func tellsApart(name string) bool {
 		"svix-id", "svix-timestamp",
 		"x-github-delivery", "x-gitea-delivery", "x-gitlab-event-uuid",
 		"i-twilio-idempotency-token", "x-slack-request-timestamp",
-		"x-shopify-webhook-id", "idempotency-key":
+		"x-shopify-webhook-id", "paypal-transmission-id", "idempotency-key":
 		return true
 	}
-	return strings.HasSuffix(name, "signature") || strings.HasSuffix(name, "signature-256") || strings.Contains(name, "-hmac-")
+	return strings.Contains(name, "signature") || strings.Contains(name, "-hmac-")
 }

@@ -14,8 +14,8 @@ type batch struct {
 	mu   sync.Mutex // guards left
 	left []string   // ids whose leases are to be renewed
 
-	done    []string // to acknowledge, when nobody waits for an answer
-	refused int      // for time
+	done []string // to acknowledge, when nobody waits for an answer
+	deaf bool     // the relay did not hear an answer
 }
 
 // drain hands over what a poll brought, one after the other, and keeps the leases
@@ -31,17 +31,18 @@ func (p *Pull) drain(ctx context.Context, brought []sealed) error {
 	err := p.drainAll(ctx, b, brought)
 	stopRenewing()
 	g.Wait()
-	if b.refused > 0 || p.status.RefusedForTime > 0 && len(brought) > 0 {
-		p.tell(func(s *Status) { s.RefusedForTime = b.refused })
+	if n := p.refused.count(p.Now()); n != p.status.RefusedForTime {
+		p.tell(func(s *Status) { s.RefusedForTime = n })
 	}
 	return errors.Join(err, p.acknowledge(ctx, b.done, nil))
 }
 
 func (p *Pull) drainAll(ctx context.Context, b *batch, brought []sealed) error {
-	for _, s := range brought {
+	for i, s := range brought {
 		if ctx.Err() != nil {
 			return nil
 		}
+		brought[i].Sealed = nil // a large one is not held twice while the handler is at it
 		err := p.one(ctx, b, s)
 		b.passed(s.ID)
 		if err != nil {
@@ -96,49 +97,41 @@ func (p *Pull) one(ctx context.Context, b *batch, s sealed) error {
 	if err != nil {
 		return letGo("it is not what was sealed for this computer", err)
 	}
-	if by := off(s.received(), p.Now()); by != 0 {
-		return p.refuse(b, s, by)
-	}
 	h, served := p.served[s.Hook]
-	if !served {
-		if p.Now().Sub(p.started) < settling {
-			return nil
-		}
-		return letGo("its hook is served no more", nil)
-	}
 	sum, signed := digest(h, r)
 	byID, byDigest, err := p.Ledger.Knows(s.ID, sum)
-	switch {
-	case err != nil:
+	if err != nil {
 		return stop{err}
+	}
+	by := off(s.received(), p.Now())
+	s.Sealed = nil
+	if by == 0 {
+		delete(p.refused, s.ID)
+	}
+	switch {
 	case byID:
 		b.done = append(b.done, s.ID) // it was handed over, and the relay has not heard
 		return nil
+	case by != 0:
+		p.refuse(s, by)
+		return nil
+	case !served && p.Now().Sub(p.changed) < settling:
+		return nil
+	case !served:
+		return letGo("its hook is served no more", nil)
 	case byDigest && signed:
 		return letGo("it was handed over before, under another id", nil)
-	case signed && p.waits(sum, s.ID):
+	case signed && p.unsettled.before(sum, s.ID, p.Now()):
 		return nil
 	}
 	return p.hand(ctx, b, s, sum, Delivery{
-		ID: s.ID, Hook: h, Received: s.received(), Waited: p.Now().Sub(s.received()) > waitedFor,
-		Repeat: byDigest, Request: r,
+		ID: s.ID, Hook: h, Received: s.received(), Repeat: byDigest, Request: r,
 	})
-}
-
-// refuse leaves a delivery at the relay until the clocks agree.
-func (p *Pull) refuse(b *batch, s sealed, by time.Duration) error {
-	b.refused++
-	off := by.Round(time.Second).String()
-	if b.refused == 1 && p.status.RefusedForTime == 0 {
-		p.Log.Warn("a delivery is refused for its time, and stays at the relay until the clocks agree", "id", s.ID, "off", off)
-	}
-	p.status.TimeOff = off
-	return nil
 }
 
 // hand hands one over, notes it, and has it acknowledged.
 func (p *Pull) hand(ctx context.Context, b *batch, s sealed, sum [32]byte, d Delivery) error {
-	if err := p.Ledger.Room(p.Now()); err != nil {
+	if err := p.Ledger.Room(p.agreed()); err != nil {
 		return stop{err}
 	}
 	answer, keep, err := p.handOver(ctx, d, sum)
@@ -146,22 +139,20 @@ func (p *Pull) hand(ctx context.Context, b *batch, s sealed, sum [32]byte, d Del
 		return err
 	}
 	if keep {
-		p.unsettled[sum] = s.ID
+		p.unsettled.note(sum, s.ID, p.Now())
 		return nil
 	}
-	delete(p.unsettled, sum)
-	if !s.Live || answer.Status == 0 {
-		b.done = append(b.done, s.ID)
-		return nil
+	p.unsettled.settle(sum)
+	if s.Live && answer.Status != 0 && !b.deaf {
+		err := p.acknowledge(ctx, []string{s.ID}, map[string]delivery.Response{s.ID: answer})
+		if err == nil {
+			return nil
+		}
+		p.Log.Warn("an answer did not reach the relay; its sender gets a plain 200", "id", s.ID, "err", err)
+		b.deaf = true
 	}
-	return p.acknowledge(ctx, []string{s.ID}, map[string]delivery.Response{s.ID: answer})
-}
-
-// waits says that a delivery must wait for an equal one under another id, which a
-// handler may have done before it failed: a repeat must carry the same id.
-func (p *Pull) waits(sum [32]byte, id string) bool {
-	first, unsettled := p.unsettled[sum]
-	return unsettled && first != id
+	b.done = append(b.done, s.ID)
+	return nil
 }
 
 // handOver hands one over, and notes how that went. What is to be kept stays at the

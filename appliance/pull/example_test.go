@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/signal"
 	"strings"
-	"time"
 
 	"github.com/holdmail/holdmail/appliance/delivery"
 	"github.com/holdmail/holdmail/appliance/pairing"
@@ -41,7 +40,7 @@ func takeWebhooks(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	book, err := ledger.Open("ledger.db", 32<<20, time.Now())
+	book, err := ledger.Open("ledger.db", 32<<20)
 	if err != nil {
 		return err
 	}

@@ -69,7 +69,7 @@ func CheckHookName(name string) error {
 // its senders are impatient, deadline=3s. Empty lines are passed over, and those
 // that start with #.
 func ParseHooks(r io.Reader) (hooks []Hook, err error) {
-	lines := bufio.NewScanner(r)
+	lines, ids, names := bufio.NewScanner(r), map[string]bool{}, map[string]bool{}
 	for n := 1; lines.Scan(); n++ {
 		words := strings.Fields(lines.Text())
 		if len(words) == 0 || strings.HasPrefix(words[0], "#") {
@@ -79,9 +79,10 @@ func ParseHooks(r io.Reader) (hooks []Hook, err error) {
 		if err != nil {
 			return nil, fmt.Errorf("line %d: %w", n, err)
 		}
-		if slices.ContainsFunc(hooks, func(o Hook) bool { return o.ID == h.ID || o.Name == h.Name }) {
+		if ids[h.ID] || names[h.Name] {
 			return nil, fmt.Errorf("line %d: its name or id is that of a line above", n)
 		}
+		ids[h.ID], names[h.Name] = true, true
 		if hooks = append(hooks, h); len(hooks) > maxHooks {
 			return nil, fmt.Errorf("more than %d hooks", maxHooks)
 		}
@@ -110,16 +111,30 @@ func parseHook(words []string) (h Hook, err error) {
 	return h, nil
 }
 
-// readHooks asks for the hooks, and has them registered if they changed.
+// readHooks asks for the hooks, and has them registered if they changed. One that is
+// missing may be back in a moment: an editor empties a file before it writes it.
 func (p *Pull) readHooks() error {
 	hooks, err := p.Hooks()
 	if err != nil || p.served != nil && slices.Equal(hooks, p.hooks) {
 		return err
 	}
-	p.hooks, p.linked = hooks, false
+	p.hooks, p.linked, p.changed = hooks, false, p.Now()
 	p.served = make(map[string]Hook, len(hooks))
 	for _, h := range hooks {
 		p.served[h.hash()] = h
 	}
 	return nil
+}
+
+// readHooksAgain serves those known before on if they cannot be read, and says so once.
+func (p *Pull) readHooksAgain() {
+	err := p.readHooks()
+	if err == nil {
+		p.unread = ""
+		return
+	}
+	if p.unread != err.Error() {
+		p.Log.Warn("the hooks cannot be read; those known before are served on", "err", err)
+	}
+	p.unread = err.Error()
 }

@@ -28,6 +28,7 @@ const (
 const (
 	placeholder = "{hook}"
 	maxReply    = 1 << 20 // bytes of an answer's body
+	maxDial     = 10 * time.Second
 	timeForm    = "2006-01-02T15:04:05.000Z07:00"
 )
 
@@ -51,6 +52,8 @@ func NewHTTP(to string, within time.Duration) (*HTTP, error) {
 	}
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.Proxy = nil
+	// Shorter than within: a computer that is asleep is not there, and has not failed.
+	transport.DialContext = (&net.Dialer{Timeout: min(within/2, maxDial)}).DialContext
 	transport.DisableCompression = true // the sender's own wish goes on as it is
 	transport.DisableKeepAlives = true  // an old connection cannot tell a program that is gone from one that failed
 	transport.MaxResponseHeaderBytes = 64 << 10
@@ -59,6 +62,14 @@ func NewHTTP(to string, within time.Duration) (*HTTP, error) {
 		Timeout:       within,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}, nil
+}
+
+// String is where requests go, without the password that may be in it.
+func (h *HTTP) String() string {
+	if u, err := url.Parse(h.to); err == nil && u.User != nil {
+		return strings.NewReplacer("%7B", "{", "%7D", "}").Replace(u.Redacted())
+	}
+	return h.to
 }
 
 func hostPart(address string) string {
@@ -76,10 +87,7 @@ func (h *HTTP) Deliver(ctx context.Context, d Delivery) (delivery.Response, erro
 	}
 	res, err := h.client.Do(req)
 	if err != nil {
-		if op, is := errors.AsType[*net.OpError](err); is && op.Op == "dial" {
-			err = fmt.Errorf("%w: %w", ErrNotThere, op)
-		}
-		return delivery.Response{}, err
+		return delivery.Response{}, unanswered(err)
 	}
 	defer res.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(res.Body, maxReply+1))
@@ -89,12 +97,24 @@ func (h *HTTP) Deliver(ctx context.Context, d Delivery) (delivery.Response, erro
 	return answer(res, body), nil
 }
 
+// unanswered says why there is no answer, and leaves out the URL: its query is the
+// sender's.
+func unanswered(err error) error {
+	if op, is := errors.AsType[*net.OpError](err); is && op.Op == "dial" {
+		return fmt.Errorf("%w: %w", ErrNotThere, op)
+	}
+	if of, is := errors.AsType[*url.Error](err); is {
+		return of.Err
+	}
+	return err
+}
+
 func answer(res *http.Response, body []byte) delivery.Response {
 	a := delivery.Response{Status: res.StatusCode}
-	if res.StatusCode > 599 {
-		a.Status = http.StatusBadGateway
+	if res.StatusCode < 200 || res.StatusCode > 599 {
+		return delivery.Response{Status: http.StatusBadGateway}
 	}
-	if len(body) > maxReply || res.StatusCode > 599 {
+	if len(body) > maxReply {
 		return a
 	}
 	a.Body = body
@@ -109,7 +129,7 @@ func (h *HTTP) request(ctx context.Context, d Delivery) (*http.Request, error) {
 	address := strings.ReplaceAll(h.to, placeholder, d.Hook.Name)
 	req, err := http.NewRequestWithContext(ctx, d.Request.Method, address, bytes.NewReader(d.Request.Body))
 	if err != nil {
-		return nil, err
+		return nil, unanswered(err)
 	}
 	addQuery(req.URL, d.Request.Query())
 	if len(d.Request.Body) == 0 {
@@ -137,8 +157,10 @@ func addQuery(u *url.URL, query string) {
 	u.RawQuery += query
 }
 
-// goesOn keeps back what belongs to one connection, or only we may say.
+// goesOn keeps back what belongs to one connection, or only we may say. Many programs
+// cannot tell an underscore from a hyphen there (RFC 3875 §4.1.18).
 func goesOn(name string) bool {
+	name = http.CanonicalHeaderKey(strings.ReplaceAll(name, "_", "-"))
 	switch name {
 	case "Host", "Connection", "Content-Length", "Transfer-Encoding", "Expect", "Keep-Alive", "Te", "Trailer", "Upgrade", "Proxy-Connection":
 		return false

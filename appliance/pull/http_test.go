@@ -3,11 +3,14 @@ package pull_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -66,6 +69,7 @@ func TestTheRequestIsMadeAgain(t *testing.T) {
 			{"Content-Encoding", "gzip"}, {"Content-Length", "999"}, {"Connection", "keep-alive"}, {"Accept-Encoding", "br"},
 			{"X-Twice", "1"}, {"X-Twice", "2"}, {"X-Name", "Ren\xe9"}, {"Host", "elsewhere.example"}, {"Expect", "100-continue"},
 			{"Holdmail-Delivery-Id", "forged"}, {"holdmail-repeat", "true"}, {"Transfer-Encoding", "chunked"},
+			{"Holdmail_Received_At", "2025-10-09T08:53:20Z"}, {"HOLDMAIL-Original_Url", "https://forged.example"}, {"content_length", "1"},
 		}
 	}))
 	if err != nil || answer.Status != 200 {
@@ -139,6 +143,11 @@ func TestAnswers(t *testing.T) {
 			delivery.Response{Status: 200}},
 		{"a status of its own", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(799); io.WriteString(w, "x") },
 			delivery.Response{Status: 502}},
+		{"another protocol", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Connection", "upgrade")
+			w.Header().Set("Upgrade", "x")
+			w.WriteHeader(101)
+		}, delivery.Response{Status: 502}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			url, _ := program(t, tt.answer)
@@ -162,6 +171,60 @@ func TestWhoIsNotThereIsNotAFailure(t *testing.T) {
 	}
 }
 
+// The log is told of these errors.
+func TestErrorsTellNothingOfTheDelivery(t *testing.T) {
+	url, _ := program(t, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
+	for name, change := range map[string]func(*pull.Delivery){
+		"it broke off":   func(d *pull.Delivery) { d.Request.URL += "&key=hunter2" },
+		"no such URL":    func(d *pull.Delivery) { d.Request.URL += "&key=hunter2\x7f" },
+		"no such method": func(d *pull.Delivery) { d.Request.URL += "&key=hunter2"; d.Request.Method = "A B" },
+	} {
+		_, err := to(t, url).Deliver(t.Context(), arrived(change))
+		if err == nil || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("%s: %v, want an error without the query", name, err)
+		}
+	}
+}
+
+// A computer that is asleep answers no SYN: a full queue of connections neither.
+func TestWhoDoesNotPickUpIsNotThere(t *testing.T) {
+	url := deaf(t)
+	h, err := pull.NewHTTP(url, time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := h.Deliver(t.Context(), arrived(func(*pull.Delivery) {})); !errors.Is(err, pull.ErrNotThere) {
+		t.Errorf("nobody picks up: %v, want ErrNotThere", err)
+	}
+}
+
+// deaf listens, and its one place for a connection that waits is taken.
+func deaf(t testing.TB) (url string) {
+	t.Helper()
+	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { syscall.Close(fd) })
+	if err := errors.Join(syscall.Bind(fd, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}), syscall.Listen(fd, 0)); err != nil {
+		t.Fatal(err)
+	}
+	at, err := syscall.Getsockname(fd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := fmt.Sprintf("127.0.0.1:%d", at.(*syscall.SockaddrInet4).Port)
+	for range 8 { // until one is not picked up
+		conn, err := net.DialTimeout("tcp", address, 200*time.Millisecond)
+		if err != nil {
+			return "http://" + address
+		}
+		t.Cleanup(func() { conn.Close() })
+	}
+	t.Fatal("eight connections are picked up, and none should be")
+	return ""
+}
+
 func TestWhereRequestsMayGo(t *testing.T) {
 	for address, ok := range map[string]bool{
 		"http://127.0.0.1:3000/{hook}": true, "https://app.lan/x?hook={hook}": true, "http://localhost:3000": true,
@@ -169,6 +232,17 @@ func TestWhereRequestsMayGo(t *testing.T) {
 	} {
 		if _, err := pull.NewHTTP(address, time.Second); (err == nil) != ok {
 			t.Errorf("NewHTTP(%q): %v, want it taken: %v", address, err, ok)
+		}
+	}
+}
+
+func TestTheNameOfAHandlerHidesItsPassword(t *testing.T) {
+	for address, want := range map[string]string{
+		"http://app.lan/{hook}?a=%2f":                "http://app.lan/{hook}?a=%2f",
+		"http://ann:hunter2@app.lan/{hook}?a={hook}": "http://ann:xxxxx@app.lan/{hook}?a={hook}",
+	} {
+		if got := to(t, address).String(); got != want {
+			t.Errorf("String of %s = %s, want %s", address, got, want)
 		}
 	}
 }

@@ -23,7 +23,8 @@ const (
 	pollMax   = 16               // deliveries at a time
 	renewTime = 20 * time.Second // a lease lasts a minute
 	maxTries  = 5                // that a handler fails before a delivery is let go
-	settling  = 10 * time.Minute // after the start, in which a hook may not be there yet
+	settling  = 10 * time.Minute // after the hooks changed, in which one may come back
+	tooSoon   = time.Second      // for an answer without deliveries
 )
 
 // Pull drains one relay into one handler. Its fields are set before Run.
@@ -49,16 +50,18 @@ type Pull struct {
 	Now func() time.Time
 
 	retry   backoff // between calls to a relay that fails
+	idle    backoff // between calls to a relay that does not wait
 	nudge   backoff // between tries of a handler that is not there
 	renew   time.Duration
-	started time.Time
 	hooks   []Hook
 	served  map[string]Hook // by the hex SHA-256 of the id
-	linked  bool            // the relay is ours, and knows our hooks
-	// unsettled are deliveries whose handler failed and may have done the work, by
-	// digest: until one is settled, another like it must wait.
-	unsettled map[[32]byte]string
-	status    Status
+	changed time.Time       // when the hooks did
+	unread  string          // why they cannot be read, now
+	refused refusals
+	linked  bool // the relay is ours, and knows our hooks
+	status  Status
+
+	unsettled unsettled
 }
 
 // New returns a Pull that lacks nothing but Hooks.
@@ -67,8 +70,9 @@ func New(relay *Relay, key seal.Key, to Handler, l *ledger.Ledger, log *slog.Log
 		Relay: relay, Key: key, Handler: to, Ledger: l, Log: log,
 		Finish: 10 * time.Second, Now: time.Now,
 		retry: backoff{first: time.Second, last: time.Minute},
+		idle:  backoff{first: 100 * time.Millisecond, last: 5 * time.Second},
 		nudge: backoff{first: time.Second, last: 8 * time.Second},
-		renew: renewTime,
+		renew: renewTime, refused: refusals{},
 	}
 }
 
@@ -79,7 +83,6 @@ func New(relay *Relay, key seal.Key, to Handler, l *ledger.Ledger, log *slog.Log
 // read at the start. With Once it returns as soon as nothing waits, or with the
 // error of the relay, or of a handler that is not there.
 func (p *Pull) Run(ctx context.Context) error {
-	p.started, p.unsettled = p.Now(), map[[32]byte]string{}
 	if err := p.readHooks(); err != nil {
 		return err
 	}
@@ -88,10 +91,10 @@ func (p *Pull) Run(ctx context.Context) error {
 		switch {
 		case ctx.Err() != nil && !fatal(err):
 			return nil
-		case fatal(err):
-			p.tell(func(s *Status) { s.Trouble = err.Error() })
+		case p.Once && errors.Is(err, ErrNotThere): // which it has told
 			return err
-		case err != nil && p.Once:
+		case fatal(err), p.Once && err != nil:
+			p.tell(func(s *Status) { s.Trouble = err.Error() })
 			return err
 		case err != nil:
 			p.fail(ctx, err)
@@ -104,26 +107,46 @@ func (p *Pull) Run(ctx context.Context) error {
 
 // turn asks for deliveries once, and hands over those that come.
 func (p *Pull) turn(ctx context.Context) (n int, err error) {
-	if err := p.readHooks(); err != nil {
-		p.Log.Warn("the hooks cannot be read; those known before are served on", "err", err)
-	}
+	p.readHooksAgain()
 	if err := p.link(ctx); err != nil {
 		return 0, err
 	}
-	if err := p.Ledger.Room(p.Now()); err != nil {
+	if err := p.Ledger.Room(p.agreed()); err != nil {
 		return 0, stop{err}
 	}
 	wait := pollWait
 	if p.Once {
 		wait = 0
 	}
+	asked := time.Now()
 	batch, err := p.Relay.next(ctx, wait, pollMax, nil)
 	if err != nil {
 		return 0, err
 	}
 	p.retry.calm()
-	p.tell(func(s *Status) { s.Trouble, s.Heard = "", p.Now() })
+	p.tell(func(s *Status) { s.Trouble, s.Heard, s.RefusedForTime = "", p.Now(), p.refused.count(p.Now()) })
+	if len(batch) == 0 && !p.Once {
+		p.rest(ctx, time.Since(asked))
+	}
 	return len(batch), p.drain(ctx, batch)
+}
+
+// rest keeps a relay that does not wait from being asked without end.
+func (p *Pull) rest(ctx context.Context, waited time.Duration) {
+	if waited >= tooSoon {
+		p.idle.calm()
+		return
+	}
+	p.idle.wait(ctx)
+}
+
+// agreed is the earlier of the time here and at the relay: a clock that jumps ahead
+// alone must not have the ledger forget.
+func (p *Pull) agreed() time.Time {
+	if here, there := p.Now(), p.Relay.said(); here.After(there) {
+		return there
+	}
+	return p.Now()
 }
 
 // link makes sure, once after each trouble, that the relay seals for our key and

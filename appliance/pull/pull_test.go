@@ -4,10 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
 	"os"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/holdmail/holdmail/appliance/delivery"
@@ -28,6 +32,21 @@ func TestHandsOverWhatWasSent(t *testing.T) {
 	}
 	if !two.Waited || two.Repeat {
 		t.Errorf("handed over %+v, want one that waited", two)
+	}
+}
+
+func TestHandsOverWhatWasSealedForBothKindsOfKey(t *testing.T) {
+	for _, hybrid := range []bool{false, true} {
+		h := newHome(t)
+		k, err := seal.NewKey(hybrid)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.key = k
+		h.relay.set(func() { h.relay.setup = k.Setup() })
+		h.relay.put(h.sealed("d1", h.now, post("hi")))
+		h.mustDrain()
+		h.wants("d1", "d1")
 	}
 }
 
@@ -116,6 +135,25 @@ func TestRefusesForTimeUntilTheClocksAgree(t *testing.T) {
 	}
 }
 
+// One that came with another batch than the last is refused no less.
+func TestRefusedDeliveriesStayInTheStatus(t *testing.T) {
+	h := newHome(t)
+	early := h.sealed("d1", h.now.Add(time.Hour), post("x"))
+	h.relay.put(early)
+	stop := h.run(h.handler)
+	eventually(t, "it is leased", func() bool { return look(h.relay, func() bool { return h.relay.out["d1"] }) })
+	h.relay.put(h.sealed("d2", h.now, post("y")))
+	eventually(t, "the other is acknowledged", func() bool { return len(h.relay.ackedIDs()) == 1 })
+	calls := look(h.relay, func() int { return h.relay.nexts })
+	eventually(t, "two polls more", func() bool { return look(h.relay, func() int { return h.relay.nexts }) > calls+1 })
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+	if got := h.last.RefusedForTime; got != 1 {
+		t.Errorf("%d are refused for their time, want 1", got)
+	}
+}
+
 func TestNothingIsHandedOverTwice(t *testing.T) {
 	h := newHome(t)
 	signed := post("x", [2]string{"Webhook-Id", "m1"})
@@ -146,6 +184,41 @@ func TestWhatASenderSentAgainWaitsForTheFirst(t *testing.T) {
 	h.wants("d1 d3 d1 d3", "d1 d2 d3")
 }
 
+// A home computer's clock jumps ten days ahead, as after an empty battery, and is set
+// right again.
+func TestAClockThatJumpsHasNothingForgotten(t *testing.T) {
+	h := newHome(t)
+	signed := post("x", [2]string{"Webhook-Id", "m1"})
+	right := h.now
+	h.relay.clock = right
+	h.relay.put(h.sealed("d1", right, signed))
+	h.mustDrain()
+	h.now = right.AddDate(0, 0, 10)
+	h.mustDrain()
+	h.now = right
+	h.relay.put(h.sealed("d1", right, signed), h.sealed("d2", right, signed))
+	h.mustDrain()
+	h.wants("d1", "d1 d1 d2")
+
+	h.relay.clock = right.Add(ledger.Keep) // both say that it is eight days later
+	h.now = h.relay.clock
+	h.relay.put(h.sealed("d3", h.now, signed))
+	h.mustDrain()
+	h.wants("d1 d3", "d1 d1 d2 d3")
+}
+
+func TestWhatWasHandedOverIsLetGoAtAnyTime(t *testing.T) {
+	h := newHome(t)
+	d := h.sealed("d1", h.now, post("x"))
+	h.relay.put(d)
+	h.mustDrain()
+	h.now = h.now.AddDate(1, 0, 0)
+	h.relay.clock = h.now.AddDate(-1, 0, 0)
+	h.relay.put(d) // the acknowledgement was lost
+	h.mustDrain()
+	h.wants("d1", "d1 d1")
+}
+
 func TestEqualHeartbeatsAreAllDelivered(t *testing.T) {
 	h := newHome(t)
 	h.relay.put(h.sealed("d1", h.now, post("beat")), h.sealed("d2", h.now, post("beat")), h.sealed("d3", h.now, post("other")))
@@ -170,6 +243,8 @@ func TestWhatTellsRequestsApart(t *testing.T) {
 		{"another host", func(r *delivery.Request) { r.URL = strings.Replace(r.URL, "relay.example", "other.example", 1) }, true},
 		{"another id", func(r *delivery.Request) { r.Headers[0][1] = "m2" }, false},
 		{"another signature", func(r *delivery.Request) { r.Headers = append(r.Headers, [2]string{"X-Line-Signature", "s"}) }, false},
+		{"another signature, named otherwise", func(r *delivery.Request) { r.Headers = append(r.Headers, [2]string{"X-Signature-Ed25519", "s"}) }, false},
+		{"another count", func(r *delivery.Request) { r.Headers = append(r.Headers, [2]string{"Paypal-Transmission-Id", "1"}) }, false},
 		{"another query", func(r *delivery.Request) { r.URL += "&b" }, false},
 		{"another method", func(r *delivery.Request) { r.Method = "GET" }, false},
 		{"another body", func(r *delivery.Request) { r.Body = []byte("y") }, false},
@@ -314,6 +389,27 @@ func TestAHandlerIsLookedForUntilItIsThere(t *testing.T) {
 	}
 }
 
+// A signature's age is measured from when it came, if that is a while ago.
+func TestWaitingForTheHandlerIsWaiting(t *testing.T) {
+	h := newHome(t)
+	h.handler.answer = func(pull.Delivery) (delivery.Response, error) {
+		defer func() { h.now = h.now.Add(time.Minute) }()
+		if len(h.handler.ids()) < 3 {
+			return delivery.Response{}, pull.ErrNotThere
+		}
+		return delivery.Response{Status: 200}, nil
+	}
+	h.relay.put(h.sealed("d1", h.now, post("x")))
+	h.mustDrain()
+	var waited []bool
+	for _, d := range h.handler.got {
+		waited = append(waited, d.Waited)
+	}
+	if want := []bool{false, false, true}; !slices.Equal(waited, want) {
+		t.Errorf("waited more than a minute: %v, want %v", waited, want)
+	}
+}
+
 func TestLiveAnswersGoBack(t *testing.T) {
 	h := newHome(t)
 	want := delivery.Response{Status: 201, Headers: [][2]string{{"Content-Type", "text/xml"}}, Body: []byte("<a/>\xff")}
@@ -330,6 +426,22 @@ func TestLiveAnswersGoBack(t *testing.T) {
 	if _, answered := answers["d2"]; answered {
 		t.Error("an answer for a sender who is gone")
 	}
+}
+
+// The relay is away for a moment, while the first of a batch is at the handler.
+func TestALostAnswerDoesNotKeepTheOthers(t *testing.T) {
+	h := newHome(t)
+	h.handler.answer = func(d pull.Delivery) (delivery.Response, error) {
+		h.relay.set(func() { h.relay.down = d.ID == "d1" })
+		return delivery.Response{Status: 200}, nil
+	}
+	for _, id := range []string{"d1", "d2", "d3"} {
+		d := h.sealed(id, h.now, post(id))
+		d.Live = true
+		h.relay.put(d)
+	}
+	h.mustDrain()
+	h.wants("d1 d2 d3", "d1 d2 d3")
 }
 
 func TestASlowHandlersLeasesAreRenewed(t *testing.T) {
@@ -403,8 +515,8 @@ func TestAnotherComputersRelayIsNotDrained(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.key = other
-	if err := h.drain(); !errors.Is(err, pull.ErrToken) {
-		t.Errorf("Run: %v, want ErrToken", err)
+	if err := h.drain(); !errors.Is(err, pull.ErrToken) || h.last.Trouble != pull.ErrToken.Error() {
+		t.Errorf("Run: %v, status %+v; want ErrToken, and trouble", err, h.last)
 	}
 	h.wants("", "")
 	h.key = mine
@@ -463,4 +575,89 @@ func TestHooksServedNoMore(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.wants("", "d1")
+}
+
+// An editor empties the file of hooks before it writes it.
+func TestAHookThatIsGoneForAMomentLosesNothing(t *testing.T) {
+	h := newHome(t)
+	h.relay.put(h.sealed("d1", h.now, post("x")))
+	p, l := h.open(h.handler)
+	p.Once = true
+	hooks := h.hooks
+	p.Hooks = func() ([]pull.Hook, error) { // asked at the start and before each poll
+		defer func() { hooks, h.now = nil, h.now.Add(time.Hour) }()
+		return hooks, nil
+	}
+	if err := errors.Join(p.Run(t.Context()), l.Close()); err != nil {
+		t.Fatal(err)
+	}
+	h.wants("", "")
+	h.mustDrain()
+	h.wants("d1", "d1")
+}
+
+func TestHooksThatCannotBeReadAreToldOfOnce(t *testing.T) {
+	h := newHome(t)
+	for i := range 40 { // three polls
+		h.relay.put(h.sealed(fmt.Sprint("d", i), h.now, post(fmt.Sprint(i))))
+	}
+	p, l := h.open(h.handler)
+	defer l.Close()
+	var log strings.Builder
+	p.Log, p.Once = slog.New(slog.NewTextHandler(&log, nil)), true
+	asked := 0
+	p.Hooks = func() ([]pull.Hook, error) {
+		if asked++; asked > 1 {
+			return nil, errors.New("line 1 is none")
+		}
+		return h.hooks, nil
+	}
+	if err := p.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(log.String(), "line 1 is none"); n != 1 || asked < 4 || len(h.handler.ids()) != 40 {
+		t.Errorf("told of %d times after %d polls, %d handed over; want once, and all 40", n, asked-1, len(h.handler.ids()))
+	}
+}
+
+// hasty is a relay that never waits.
+type hasty struct {
+	setup seal.Setup
+	calls int
+	stop  func()
+}
+
+func (r *hasty) RoundTrip(*http.Request) (*http.Response, error) {
+	if r.calls++; r.calls > 1000 {
+		r.stop()
+	}
+	body := fmt.Sprintf(`{"keyId":%q,"deliveries":[]}`, r.setup.KeyID())
+	return &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(body))}, nil
+}
+
+func TestARelayThatDoesNotWaitIsNotAskedWithoutEnd(t *testing.T) {
+	h := newHome(t)
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := context.WithTimeout(t.Context(), 10*time.Minute)
+		defer stop()
+		relay := &hasty{setup: h.key.Setup(), stop: stop}
+		r, err := pull.NewRelay("https://relay.example", h.key.Token(), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Over(relay)
+		book, err := ledger.Open(h.ledger, h.room)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer book.Close()
+		p := pull.New(r, h.key, h.handler, book, slog.New(slog.DiscardHandler))
+		p.Hooks = func() ([]pull.Hook, error) { return h.hooks, nil }
+		if err := p.Run(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if relay.calls < 100 || relay.calls > 300 {
+			t.Errorf("asked %d times in ten minutes, want about one in four seconds", relay.calls)
+		}
+	})
 }

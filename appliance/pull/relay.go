@@ -1,28 +1,19 @@
 package pull
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/holdmail/holdmail/appliance/delivery"
 	"github.com/holdmail/holdmail/appliance/onion"
-	"github.com/holdmail/holdmail/appliance/pull/ledger"
-)
-
-const (
-	patience  = 30 * time.Second // beyond the wait that was asked for
-	maxAnswer = 96 << 20         // bytes: one delivery of 25 MiB, quoted and in base64
-	maxWords  = 4 << 10          // bytes of an answer that is a refusal
 )
 
 var (
@@ -38,6 +29,8 @@ var (
 type Relay struct {
 	base, token string
 	http        *http.Client
+	patience    time.Duration // for what is not heard, beyond the wait that was asked for
+	clock       atomic.Int64  // Unix seconds, as its last answer said; 0 if it does not say
 }
 
 // NewRelay returns a relay at address, to which token is the key. The address must be
@@ -59,6 +52,9 @@ func NewRelay(address, token, socks string) (*Relay, error) {
 	}
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxResponseHeaderBytes = 64 << 10
+	// A computer that was asleep has a connection that is dead, and HTTP/2 would keep
+	// to it for a quarter of an hour.
+	transport.HTTP2 = &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 10 * time.Second}
 	if socks != "" {
 		if _, _, err := net.SplitHostPort(socks); err != nil {
 			return nil, errors.New("a SOCKS proxy is a host and a port, such as 127.0.0.1:9050")
@@ -66,7 +62,10 @@ func NewRelay(address, token, socks string) (*Relay, error) {
 		transport.Proxy = http.ProxyURL(&url.URL{Scheme: "socks5h", Host: socks})
 	}
 	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse } // the token goes nowhere else
-	return &Relay{base: u.String(), token: token, http: &http.Client{Transport: transport, CheckRedirect: stay}}, nil
+	return &Relay{
+		base: u.String(), token: token, patience: 30 * time.Second,
+		http: &http.Client{Transport: transport, CheckRedirect: stay},
+	}, nil
 }
 
 func isLoopback(host string) bool {
@@ -86,41 +85,21 @@ type Holdings struct {
 
 // Status asks the relay how it stands.
 func (r *Relay) Status(ctx context.Context) (h Holdings, err error) {
-	return h, r.call(ctx, http.MethodGet, "/relay/v1/status", nil, 0, &h)
+	err = r.call(ctx, call{method: http.MethodGet, path: "/relay/v1/status", read: into(&h)})
+	return h, err
 }
-
-// sealed is a delivery as the relay hands it out.
-type sealed struct {
-	ID         string `json:"id"`
-	Hook       string `json:"hook"`
-	ReceivedAt int64  `json:"receivedAt"` // Unix milliseconds
-	Sealed     []byte `json:"sealed"`
-	Live       bool   `json:"live"` // its sender waits for the answer
-}
-
-func (s sealed) received() time.Time { return time.UnixMilli(s.ReceivedAt).UTC() }
 
 // next asks for deliveries, and renews the leases of those in holding.
-func (r *Relay) next(ctx context.Context, wait time.Duration, most int, holding []string) ([]sealed, error) {
+func (r *Relay) next(ctx context.Context, wait time.Duration, most int, holding []string) (batch []sealed, err error) {
 	query := url.Values{"wait": {strconv.Itoa(int(wait.Seconds()))}, "max": {strconv.Itoa(most)}}
 	if len(holding) > 0 {
 		query.Set("holding", strings.Join(holding, ","))
 	}
-	var answer struct {
-		Deliveries []sealed `json:"deliveries"`
-	}
-	if err := r.call(ctx, http.MethodGet, "/relay/v1/next?"+query.Encode(), nil, wait, &answer); err != nil {
-		return nil, err
-	}
-	if len(answer.Deliveries) > most {
-		return nil, errors.New("the relay hands out more than it was asked for")
-	}
-	for _, d := range answer.Deliveries {
-		if d.ID == "" || len(d.ID) > ledger.MaxID {
-			return nil, errors.New("the relay hands out a delivery without an id, or with a long one")
-		}
-	}
-	return answer.Deliveries, nil
+	err = r.call(ctx, call{
+		method: http.MethodGet, path: "/relay/v1/next?" + query.Encode(), wait: wait, long: true,
+		read: func(body io.Reader) (err error) { batch, err = readBatch(body, most); return err },
+	})
+	return batch, err
 }
 
 // register tells the relay which addresses to take deliveries for.
@@ -135,7 +114,7 @@ func (r *Relay) register(ctx context.Context, hooks []Hook) error {
 			body.Deadlines[h.hash()] = h.Deadline.Seconds()
 		}
 	}
-	return r.call(ctx, http.MethodPut, "/relay/v1/hooks", body, 0, nil)
+	return r.call(ctx, call{method: http.MethodPut, path: "/relay/v1/hooks", body: body})
 }
 
 // acknowledge lets deliveries go, with answers for the senders who wait.
@@ -144,68 +123,5 @@ func (r *Relay) acknowledge(ctx context.Context, ids []string, answers map[strin
 		IDs     []string                     `json:"ids"`
 		Answers map[string]delivery.Response `json:"answers,omitempty"`
 	}{ids, answers}
-	return r.call(ctx, http.MethodPost, "/relay/v1/ack", body, 0, nil)
-}
-
-// call makes one call, and decodes a good answer into into unless that is nil.
-func (r *Relay) call(ctx context.Context, method, path string, body any, wait time.Duration, into any) error {
-	ctx, stop := context.WithTimeout(ctx, wait+patience)
-	defer stop()
-	req, err := r.request(ctx, method, path, body)
-	if err != nil {
-		return err
-	}
-	res, err := r.http.Do(req)
-	if err != nil {
-		return fmt.Errorf("the relay is out of reach: %w", err)
-	}
-	defer res.Body.Close()
-	if res.StatusCode != http.StatusOK && res.StatusCode != http.StatusNoContent {
-		return refusal(res)
-	}
-	b, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer+1))
-	switch {
-	case err != nil:
-		return fmt.Errorf("the relay's answer broke off: %w", err)
-	case len(b) > maxAnswer:
-		return fmt.Errorf("the relay's answer is longer than %d bytes", maxAnswer)
-	case into == nil:
-		return nil
-	}
-	if err := json.Unmarshal(b, into); err != nil {
-		return fmt.Errorf("the answer is not what a relay says: %w", err)
-	}
-	return nil
-}
-
-func (r *Relay) request(ctx context.Context, method, path string, body any) (*http.Request, error) {
-	var content io.Reader
-	if body != nil {
-		b, err := json.Marshal(body)
-		if err != nil {
-			return nil, err
-		}
-		content = bytes.NewReader(b)
-	}
-	req, err := http.NewRequestWithContext(ctx, method, r.base+path, content)
-	if err != nil {
-		return nil, err
-	}
-	req.Header.Set("Authorization", "Bearer "+r.token)
-	if body != nil {
-		req.Header.Set("Content-Type", "application/json")
-	}
-	return req, nil
-}
-
-// refusal says in words what an answer means that is not a good one.
-func refusal(res *http.Response) error {
-	switch res.StatusCode {
-	case http.StatusUnauthorized:
-		return ErrToken
-	case http.StatusNotFound:
-		return ErrNoDoor
-	}
-	words, _ := io.ReadAll(io.LimitReader(res.Body, maxWords))
-	return fmt.Errorf("the relay answered %d: %q", res.StatusCode, strings.TrimSpace(string(words)))
+	return r.call(ctx, call{method: http.MethodPost, path: "/relay/v1/ack", body: body})
 }

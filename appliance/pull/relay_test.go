@@ -40,8 +40,10 @@ type relay struct {
 	deadline map[string]float64
 	renewed  []string
 	puts     int
+	nexts    int // calls, renewals not counted
 	down     bool
 	refused  int           // calls while down
+	clock    time.Time     // that it shows
 	hint     chan struct{} // something was put, or acknowledged
 }
 
@@ -55,7 +57,8 @@ type item struct {
 }
 
 func newRelay(t testing.TB, setup seal.Setup) *relay {
-	r := &relay{setup: setup, out: map[string]bool{}, answers: map[string]delivery.Response{}, hint: make(chan struct{}, 1)}
+	r := &relay{setup: setup, out: map[string]bool{}, answers: map[string]delivery.Response{}, hint: make(chan struct{}, 1),
+		clock: time.UnixMilli(1760000000000).AddDate(10, 0, 0)}
 	s := httptest.NewServer(r)
 	t.Cleanup(s.Close)
 	r.url = s.URL
@@ -65,6 +68,7 @@ func newRelay(t testing.TB, setup seal.Setup) *relay {
 func (r *relay) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	w.Header().Set("Date", r.clock.UTC().Format(http.TimeFormat))
 	switch {
 	case r.down:
 		r.refused++
@@ -102,6 +106,9 @@ func (r *relay) register(w http.ResponseWriter, q *http.Request) {
 func (r *relay) next(w http.ResponseWriter, q *http.Request) {
 	if held := q.FormValue("holding"); held != "" {
 		r.renewed = append(r.renewed, strings.Split(held, ",")...)
+	}
+	if q.FormValue("max") != "0" {
+		r.nexts++
 	}
 	most, err := strconv.Atoi(q.FormValue("max"))
 	if err != nil {
@@ -261,7 +268,7 @@ func (h *home) sealed(id string, received time.Time, r delivery.Request) item {
 // open is a pull of this computer; the test closes its ledger by ending.
 func (h *home) open(handler pull.Handler) (*pull.Pull, *ledger.Ledger) {
 	h.Helper()
-	l, err := ledger.Open(h.ledger, h.room, h.now)
+	l, err := ledger.Open(h.ledger, h.room)
 	if err != nil {
 		h.Fatal(err)
 	}

@@ -9,7 +9,7 @@ type Status struct {
 	Handed         time.Time `json:"handed"`            // when a delivery was handed over last
 	Trouble        string    `json:"trouble,omitempty"` // with the relay or the ledger, now
 	Handler        string    `json:"handler,omitempty"` // trouble with the handler, now
-	RefusedForTime int       `json:"refusedForTime"`    // deliveries whose time cannot be, of the last batch that had any
+	RefusedForTime int       `json:"refusedForTime"`    // deliveries at the relay whose time cannot be
 	TimeOff        string    `json:"timeOff,omitempty"` // by how much one of them is off
 	LedgerBytes    int64     `json:"ledgerBytes"`
 	LedgerMax      int64     `json:"ledgerMax"`

@@ -44,6 +44,7 @@ func (p *Pull) deliver(ctx context.Context, d Delivery) (delivery.Response, erro
 		}
 	})
 	defer stop()
+	d.Waited = p.Now().Sub(d.Received) > waitedFor
 	answer, err := p.Handler.Deliver(work, d)
 	if err != nil && work.Err() != nil {
 		return answer, ErrNotThere // it had no time to finish: no try that counts

@@ -22,7 +22,7 @@ type hookCommands struct {
 // hookNew makes an address.
 type hookNew struct {
 	Name     string        `arg:"" help:"What you call it, such as github: it stands for {hook} in pull --to."`
-	Hooks    string        `placeholder:"FILE" help:"The file of hooks; else ~/.config/holdmail/hooks."`
+	Hooks    string        `placeholder:"FILE" env:"HOLDMAIL_PULL_HOOKS" help:"The file of hooks; else ~/.config/holdmail/hooks."`
 	Relay    string        `placeholder:"URL" env:"HOLDMAIL_PULL_RELAY" help:"The relay's URL, to print the whole address."`
 	Deadline time.Duration `placeholder:"3s" help:"How long its senders wait for an answer, up to 9s; else the relay's own limit."`
 }
@@ -64,7 +64,7 @@ func (n hookNew) Run() error {
 
 // hookList prints addresses.
 type hookList struct {
-	Hooks string `placeholder:"FILE" help:"The file of hooks; else ~/.config/holdmail/hooks."`
+	Hooks string `placeholder:"FILE" env:"HOLDMAIL_PULL_HOOKS" help:"The file of hooks; else ~/.config/holdmail/hooks."`
 	Relay string `placeholder:"URL" env:"HOLDMAIL_PULL_RELAY" help:"The relay's URL, to print whole addresses."`
 }
 
@@ -114,10 +114,26 @@ func readHooks(path string) ([]pull.Hook, error) {
 // appendLine adds a line to a file, which is its owner's alone if it is new. Who
 // knows an id may send to it.
 func appendLine(path, line string) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o600)
 	if err != nil {
 		return err
 	}
-	_, err = f.WriteString(line + "\n")
+	before, err := missingEnd(f)
+	if err == nil {
+		_, err = f.WriteString(before + line + "\n")
+	}
 	return errors.Join(err, f.Sync(), f.Close(), durable.SyncNames(filepath.Dir(path)))
+}
+
+// missingEnd is the end of the last line if an editor left it out.
+func missingEnd(f *os.File) (string, error) {
+	stat, err := f.Stat()
+	if err != nil || stat.Size() == 0 {
+		return "", err
+	}
+	last := make([]byte, 1)
+	if _, err := f.ReadAt(last, stat.Size()-1); err != nil || last[0] == '\n' {
+		return "", err
+	}
+	return "\n", nil
 }

@@ -14,7 +14,7 @@ import (
 
 // pair makes the key that webhook deliveries are sealed for.
 type pair struct {
-	File        string `placeholder:"FILE" help:"Where the key is kept; else ~/.config/holdmail/relay.json."`
+	File        string `placeholder:"FILE" env:"HOLDMAIL_PULL_KEY" help:"Where the key is kept; else ~/.config/holdmail/relay.json."`
 	Show        bool   `help:"Make nothing: print the setup code of the key that is there."`
 	PostQuantum bool   `help:"Seal so that a quantum computer of later years opens nothing either (ML-KEM-768 with X25519): a code of 1.7 KB, and a kilobyte more each delivery."`
 }

@@ -59,7 +59,7 @@ func (c pullCommand) Run(ctx context.Context) error {
 	if err := durable.MakeFolder(home.state); err != nil {
 		return err
 	}
-	book, err := ledger.Open(filepath.Join(home.state, ledgerName), c.LedgerMax, time.Now())
+	book, err := ledger.Open(filepath.Join(home.state, ledgerName), c.LedgerMax)
 	if err != nil {
 		return err
 	}
@@ -68,7 +68,7 @@ func (c pullCommand) Run(ctx context.Context) error {
 	p.Once = c.Once
 	p.Tell = (&statusFile{path: filepath.Join(home.state, statusName), log: log}).tell
 	if !c.Once {
-		log.Info("pulling", "relay", c.Relay, "key", home.key.Setup().KeyID(), "to", c.To)
+		log.Info("pulling", "relay", c.Relay, "key", home.key.Setup().KeyID(), "to", to.String())
 		if err := systemd.Ready(); err != nil {
 			log.Warn("the service manager does not hear", "err", err)
 		}

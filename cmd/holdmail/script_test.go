@@ -45,7 +45,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"ready": ready, "mode": mode, "sigterm": sigterm, "exits": exits,
 			"envelope": envelope, "holds": holds, "appears": appears, "certificate": certificate,
-			"proxy": startProxy, "stalled": stalled,
+			"proxy": startProxy, "stalled": stalled, "program": program, "hook": hook,
 		},
 	})
 }

@@ -8,7 +8,8 @@ import (
 )
 
 // Room returns ErrFull if one more delivery could not be remembered. It is to be
-// asked before a delivery is handed over.
+// asked before a delivery is handed over. It alone forgets: what is eight days old
+// at now, which must be no time that a clock may have jumped to.
 func (l *Ledger) Room(now time.Time) error {
 	if !l.full() && !l.due(now) {
 		return nil
@@ -97,17 +98,7 @@ func (l *Ledger) remove(entries *bbolt.Bucket, key []byte) error {
 
 // sweep forgets what is eight days old, and counts what stays.
 func (l *Ledger) sweep(now time.Time) error {
-	var old [][]byte
-	l.bytes, l.swept = 0, now
-	err := l.view(func(tx *bbolt.Tx) error {
-		return tx.Bucket(entriesTree).ForEach(func(key, value []byte) error {
-			l.bytes += int64(len(key) + len(value))
-			if len(value) < stamp || int64(binary.BigEndian.Uint64(value)) <= now.UnixMilli() {
-				old = append(old, append([]byte(nil), key...))
-			}
-			return nil
-		})
-	})
+	old, err := l.recount(now)
 	if err != nil || len(old) == 0 {
 		return err
 	}
@@ -119,4 +110,19 @@ func (l *Ledger) sweep(now time.Time) error {
 		}
 		return nil
 	})
+}
+
+// recount counts what is there, and returns the keys of what is old.
+func (l *Ledger) recount(now time.Time) (old [][]byte, err error) {
+	l.bytes, l.swept = 0, now
+	err = l.view(func(tx *bbolt.Tx) error {
+		return tx.Bucket(entriesTree).ForEach(func(key, value []byte) error {
+			l.bytes += int64(len(key) + len(value))
+			if len(value) < stamp || int64(binary.BigEndian.Uint64(value)) <= now.UnixMilli() {
+				old = append(old, append([]byte(nil), key...))
+			}
+			return nil
+		})
+	})
+	return old, err
 }

@@ -52,15 +52,15 @@ type Ledger struct {
 // there. It may hold maxBytes of entries, each of about 120, in a file of up to
 // three times that. It refuses a file that another process has open, that is
 // another program's, or that is damaged, and says which.
-func Open(path string, maxBytes int64, now time.Time) (*Ledger, error) {
-	l, err := open(path, maxBytes, now)
+func Open(path string, maxBytes int64) (*Ledger, error) {
+	l, err := open(path, maxBytes)
 	if err != nil {
 		return nil, fmt.Errorf("opening the ledger %s: %w", path, err)
 	}
 	return l, nil
 }
 
-func open(path string, maxBytes int64, now time.Time) (_ *Ledger, err error) {
+func open(path string, maxBytes int64) (_ *Ledger, err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer guard(&err)
 	db, err := bbolt.Open(path, 0o600, &bbolt.Options{Timeout: time.Second, PageSize: 4096, FreelistType: bbolt.FreelistMapType})
@@ -68,10 +68,14 @@ func open(path string, maxBytes int64, now time.Time) (_ *Ledger, err error) {
 		return nil, plain(err)
 	}
 	l := &Ledger{db: db, max: maxBytes}
-	if err := errors.Join(l.start(), durable.SyncNames(filepath.Dir(path))); err != nil {
+	err = errors.Join(l.start(), durable.SyncNames(filepath.Dir(path)))
+	if err == nil {
+		_, err = l.recount(time.Time{})
+	}
+	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
-	return l, l.sweep(now)
+	return l, nil
 }
 
 // plain says in words what keeps the file from being opened.

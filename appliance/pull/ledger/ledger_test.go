@@ -16,13 +16,15 @@ import (
 
 func start() time.Time { return time.UnixMilli(1760000000000) }
 
+// open opens a ledger that has forgotten what is old at now.
 func open(t testing.TB, path string, now time.Time) *ledger.Ledger {
 	t.Helper()
-	l, err := ledger.Open(path, 1<<20, now)
+	l, err := ledger.Open(path, 1<<20)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { l.Close() })
+	check(t, l.Room(now))
 	return l
 }
 
@@ -70,6 +72,20 @@ func TestRemembersAcrossRestarts(t *testing.T) {
 	}
 }
 
+// Who opens it may not know yet what time it is.
+func TestOpeningForgetsNothing(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "ledger.db")
+	l := open(t, path, start())
+	check(t, l.Handed("a", [32]byte{1}, start().Add(-10*ledger.Keep)))
+	check(t, l.Close())
+	l, err := ledger.Open(path, 1<<20)
+	check(t, err)
+	defer l.Close()
+	if byID, byDigest := knows(t, l, "a", 1); !byID || !byDigest {
+		t.Errorf("handed over long ago: by id %v, by digest %v; want both, until Room is asked", byID, byDigest)
+	}
+}
+
 func TestCountsTriesAcrossRestarts(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ledger.db")
 	for want := 1; want <= 3; want++ {
@@ -90,7 +106,7 @@ func TestCountsTriesAcrossRestarts(t *testing.T) {
 }
 
 func TestFullForgetsNothingUntilItIsOld(t *testing.T) {
-	l, err := ledger.Open(filepath.Join(t.TempDir(), "ledger.db"), 2000, start())
+	l, err := ledger.Open(filepath.Join(t.TempDir(), "ledger.db"), 2000)
 	check(t, err)
 	defer l.Close()
 	handed := 0
@@ -149,7 +165,7 @@ func TestRefusesWhatIsNoLedger(t *testing.T) {
 		filepath.Join(folder, "nowhere", "l"): "no such file",
 	} {
 		before, _ := os.ReadFile(path)
-		if _, err := ledger.Open(path, 1<<20, start()); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := ledger.Open(path, 1<<20); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("Open(%s): %v, want an error with %q", filepath.Base(path), err, want)
 		}
 		if after, _ := os.ReadFile(path); string(after) != string(before) {
@@ -173,7 +189,7 @@ func TestDamageIsAnError(t *testing.T) {
 		b[i] = 0xff
 	}
 	check(t, os.WriteFile(path, b, 0o600))
-	if l, err := ledger.Open(path, 1<<20, start()); err == nil {
+	if l, err := ledger.Open(path, 1<<20); err == nil {
 		l.Close()
 		t.Error("a damaged ledger opens")
 	}
