@@ -87,11 +87,13 @@ func (r *Relay) send(ctx context.Context, c call, heard func()) error {
 func (r *Relay) request(ctx context.Context, c call) (*http.Request, error) {
 	var content io.Reader
 	if c.body != nil {
-		b, err := json.Marshal(c.body)
-		if err != nil {
+		var written bytes.Buffer
+		in := json.NewEncoder(&written)
+		in.SetEscapeHTML(false) // which would make six bytes of one in many an answer
+		if err := in.Encode(c.body); err != nil {
 			return nil, err
 		}
-		content = bytes.NewReader(b)
+		content = &written
 	}
 	req, err := http.NewRequestWithContext(ctx, c.method, r.base+c.path, content)
 	if err != nil {
@@ -127,8 +129,15 @@ func refusal(res *http.Response) error {
 		return ErrNoDoor
 	}
 	words, _ := io.ReadAll(io.LimitReader(res.Body, maxSaid))
-	return fmt.Errorf("the relay answered %d: %q", res.StatusCode, strings.TrimSpace(string(words)))
+	err := fmt.Errorf("the relay answered %d: %q", res.StatusCode, strings.TrimSpace(string(words)))
+	if res.StatusCode == http.StatusServiceUnavailable {
+		return unavailable{err}
+	}
+	return err
 }
+
+// unavailable is the error of a relay that lacks something now, such as room.
+type unavailable struct{ error }
 
 // brief is err as it may be logged: there are servers that answer with what they
 // were asked, the token with it.

@@ -8,6 +8,7 @@
 package pull
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -108,19 +109,20 @@ func (p *Pull) Run(ctx context.Context) error {
 // turn asks for deliveries once, and hands over those that come.
 func (p *Pull) turn(ctx context.Context) (n int, err error) {
 	p.readHooksAgain()
-	if err := p.link(ctx); err != nil {
-		return 0, err
+	unknown := p.link(ctx)
+	if _, full := errors.AsType[unavailable](unknown); unknown != nil && !full {
+		return 0, unknown
 	}
 	if err := p.Ledger.Room(p.agreed()); err != nil {
 		return 0, stop{err}
 	}
 	wait := pollWait
-	if p.Once {
+	if p.Once || unknown != nil {
 		wait = 0
 	}
 	asked := time.Now()
 	batch, err := p.Relay.next(ctx, wait, pollMax, nil)
-	if err != nil {
+	if err = cmp.Or(err, whenNone(batch, unknown)); err != nil {
 		return 0, err
 	}
 	p.retry.calm()
@@ -129,6 +131,15 @@ func (p *Pull) turn(ctx context.Context) (n int, err error) {
 		p.rest(ctx, time.Since(asked))
 	}
 	return len(batch), p.drain(ctx, batch)
+}
+
+// whenNone is the error of a relay whose disk may be too full to learn our hooks: what
+// it keeps has to go first.
+func whenNone(batch []sealed, unknown error) error {
+	if len(batch) > 0 {
+		return nil
+	}
+	return unknown
 }
 
 // rest keeps a relay that does not wait from being asked without end.

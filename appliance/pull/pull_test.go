@@ -99,6 +99,40 @@ func TestLetsGoWhatWasNotSealedForThisComputer(t *testing.T) {
 	h.wants("d7", "d0 d1-renamed d2 d3 d4 d5 d6 d7")
 }
 
+// A relay whose disk is full can learn no hooks before what it keeps has gone.
+func TestAFullRelayIsDrainedBeforeItLearnsTheHooks(t *testing.T) {
+	h := newHome(t)
+	h.relay.full = true
+	h.relay.put(h.sealed("d1", h.now, post("x")))
+	if err := h.drain(); err == nil || !strings.Contains(err.Error(), "no room") {
+		t.Errorf("error = %v, want that of the relay", err)
+	}
+	h.wants("d1", "d1")
+	h.relay.full = false
+	h.mustDrain()
+	if len(h.relay.hooks) == 0 {
+		t.Error("it was not told the hooks")
+	}
+}
+
+func TestAnAnswerIsSentAsLongAsItIs(t *testing.T) {
+	h := newHome(t)
+	page := strings.Repeat("<&>", 300_000)
+	h.handler.answer = func(pull.Delivery) (delivery.Response, error) {
+		return delivery.Response{Status: 200, Body: []byte(page)}, nil
+	}
+	live := h.sealed("d1", h.now, post("x"))
+	live.Live = true
+	h.relay.put(live)
+	h.mustDrain()
+	if got := string(h.relay.answers["d1"].Body); got != page {
+		t.Errorf("an answer of %d bytes came as %d", len(page), len(got))
+	}
+	if most := len(page) + 1000; h.relay.longest > most {
+		t.Errorf("it took %d bytes, want %d at most", h.relay.longest, most)
+	}
+}
+
 func TestRefusesForTimeUntilTheClocksAgree(t *testing.T) {
 	week := 7*24*time.Hour + time.Hour
 	for _, tt := range []struct {

@@ -42,7 +42,9 @@ type relay struct {
 	puts     int
 	nexts    int // calls, renewals not counted
 	down     bool
+	full     bool // its disk: it learns no hooks
 	refused  int           // calls while down
+	longest  int           // bytes of an acknowledgement
 	clock    time.Time     // that it shows
 	hint     chan struct{} // something was put, or acknowledged
 }
@@ -97,6 +99,10 @@ func (r *relay) register(w http.ResponseWriter, q *http.Request) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
+	if r.full {
+		http.Error(w, "no room", http.StatusServiceUnavailable)
+		return
+	}
 	r.hooks, r.deadline = body.Hooks, body.Deadlines
 	r.puts++
 	w.WriteHeader(http.StatusNoContent)
@@ -141,6 +147,7 @@ func (r *relay) lease(most int) []item {
 }
 
 func (r *relay) ack(w http.ResponseWriter, q *http.Request) {
+	r.longest = max(r.longest, int(q.ContentLength))
 	var body struct {
 		IDs     []string
 		Answers map[string]delivery.Response
