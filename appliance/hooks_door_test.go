@@ -3,6 +3,7 @@ package appliance
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
@@ -386,16 +387,52 @@ func TestTwilioGetsAnEmptyDocument(t *testing.T) {
 func TestWhatIsHandedToOneWhoLeftIsHandedToTheNextAtOnce(t *testing.T) {
 	c := testConfig(t)
 	c.Engine = "memory"
-	r := startHooks(t, c)
+	r := hookRelay{key: newKey(t), client: http.DefaultClient, t: t}.again(c, func(a *Appliance) { a.handler = leavers(a.handler) })
 	defer r.stop()
-	conn, err := net.Dial("tcp", strings.TrimPrefix(r.url, "http://"))
+	r.register()
+	r.send("hello")
+	request, err := http.NewRequestWithContext(t.Context(), "GET", r.url+"/relay/v1/next", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	fmt.Fprintf(conn, "GET /relay/v1/next?wait=25 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n\r\n", r.key.Token())
-	conn.Close()
-	r.send("hello")
-	until(t, func() bool { return len(r.next("?wait=1")) == 1 })
+	request.Header.Set("Authorization", "Bearer "+r.key.Token())
+	request.Header.Set("Leaves", "yes")
+	if answer, err := r.client.Do(request); err == nil {
+		_, err = io.Copy(io.Discard, answer.Body)
+		answer.Body.Close()
+		if err == nil {
+			t.Error("the answer is whole: the caller did not leave")
+		}
+	}
+	if batch := r.next(""); len(batch) != 1 || batch[0].Attempt != 1 {
+		t.Errorf("handed out %+v, want the delivery, for the first time", batch)
+	}
+}
+
+// leavers has callers who say so leave when the first byte of their answer is
+// written, as the server finds out while it writes.
+func leavers(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Leaves") == "" {
+			h.ServeHTTP(w, r)
+			return
+		}
+		ctx, leave := context.WithCancel(r.Context())
+		defer leave()
+		h.ServeHTTP(leaver{w, leave}, r.WithContext(ctx))
+	})
+}
+
+type leaver struct {
+	http.ResponseWriter
+	leave func()
+}
+
+func (l leaver) Unwrap() http.ResponseWriter { return l.ResponseWriter }
+
+func (l leaver) Write(p []byte) (int, error) {
+	l.leave()
+	return l.ResponseWriter.Write(p)
 }
 
 func TestAStopLetsWaitingSendersGo(t *testing.T) {

@@ -42,7 +42,7 @@ type relay struct {
 	puts     int
 	nexts    int // calls, renewals not counted
 	down     bool
-	full     bool // its disk: it learns no hooks
+	full     bool          // its disk: it learns no hooks
 	refused  int           // calls while down
 	longest  int           // bytes of an acknowledgement
 	clock    time.Time     // that it shows
