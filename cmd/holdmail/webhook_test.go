@@ -23,7 +23,6 @@ func program(ts *testscript.TestScript, neg bool, args []string) {
 			w.WriteHeader(http.StatusInternalServerError)
 			return
 		}
-		ts.Logf("the program got %s %s", r.URL.Path, body)
 		fmt.Fprintf(w, "%s %s", r.URL.Path, body)
 	}))
 	ts.Defer(server.Close)
