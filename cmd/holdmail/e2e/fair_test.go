@@ -12,8 +12,8 @@ import (
 // One source floods deposits while ten others use a tenth of their budgets.
 const (
 	fairWindow  = 2 * time.Second
-	fairBudget  = 200_000 // bytes in a window, of each source
-	fairLetter  = 2_000   // bytes
+	fairBudget  = 40_000 // bytes in a window, of each source
+	fairLetter  = 2_000  // bytes
 	fairOthers  = 10
 	fairWindows = 3 // at least, from when the flood's bucket is first empty to when it is again
 )
