@@ -139,10 +139,11 @@ func (k *killer) killReceiver(t *testing.T) {
 	k.others++
 }
 
-// drain waits, once all is sent, until nothing is left to deliver.
+// drain waits, once all is sent, until nothing is left to deliver: thousands, one by
+// one, and what a killed receiver had comes again after a lease.
 func (k *killer) drain(t *testing.T) {
 	t.Helper()
-	eventually(t, time.Minute, func() (bool, string) {
+	eventually(t, 3*time.Minute, func() (bool, string) {
 		k.release(t)
 		depth := k.home.depth(t)
 		return depth == 0, fmt.Sprintf("%d deliveries wait\n%s", depth, k.home.log)
