@@ -68,14 +68,14 @@ func TestACMECertificateIsKept(t *testing.T) {
 func TestACMECertificateIsRenewed(t *testing.T) {
 	t.Parallel()
 	r := newACMERelay(t)
-	s := startACME(t, acmeOptions{tlsPort: portOf(t, r), httpPort: freePort(t), life: 15 * time.Second})
+	s := startACME(t, acmeOptions{tlsPort: portOf(t, r), httpPort: freePort(t), life: 30 * time.Second})
 	r.use(t, s)
 	r.start(t)
 	first, err := r.serial()
 	if err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, 15*time.Second, func() (bool, string) {
+	eventually(t, 30*time.Second, func() (bool, string) {
 		got, err := r.serial()
 		if err != nil {
 			t.Fatalf("a handshake failed: %v\n%s", err, r.log)
